@@ -1,15 +1,14 @@
-import { schemaOf } from '../../src/common/fields/index.js';
-import { claim, currentTenant, routeParam } from '../../src/common/tenancy/index.js';
+import { claim, currentTenant, routeParam, schemaOf } from '../../src/index.js';
 import { Ending, Note, type MisuseCases } from './misused-classes.js';
 
+const tenant = { tenant: currentTenant };
 const archive = (field: string, change: object = {}) => ({
-  isolationFields: { all: { tenant: currentTenant } },
+  isolationFields: { all: tenant },
   archive: { field },
   ...change,
 });
-const whose =
-  'archive needs to know whose archived records are. Add isolationFields.update and isolationFields.del, such as { tenant: currentTenant }.';
-const schemaWith = (fields: object) => schemaOf(Note).add(fields);
+const due = (options: object) => ({ schema: schemaOf(Note).add({ due: { type: Date, ...options } }) });
+const ended = (isolationFields: object) => archive('deletedAt', { isolationFields });
 
 /** Archives that are wrong. */
 export const ARCHIVE_CASES: MisuseCases = {
@@ -21,10 +20,7 @@ export const ARCHIVE_CASES: MisuseCases = {
     archive('createdAt'),
   'archive.field names "text", of the schema type String. Choose a date.': archive('text'),
   'archive.field names "due", which live records could not be without. Make it optional, changeable, without a default.':
-    [
-      archive('due', { schema: schemaWith({ due: { type: Date, required: true } }) }),
-      archive('due', { schema: schemaWith({ due: { type: Date, default: Date.now } }) }),
-    ],
+    [archive('due', due({ required: true })), archive('due', due({ default: Date.now }))],
   'archive.field names "deletedAt", which clients may send. Remove it from the input class.': archive(
     'deletedAt',
     { input: Ending },
@@ -32,21 +28,16 @@ export const ARCHIVE_CASES: MisuseCases = {
   'visible names "deletedAt", as archive does. Remove it there.': archive('deletedAt', {
     visible: { deletedAt: null },
   }),
-  [whose]: [
-    archive('deletedAt', { isolationFields: { create: { tenant: currentTenant } } }),
-    archive('deletedAt', { isolationFields: { update: { tenant: routeParam('tenant') } } }),
-  ],
-  'archive.field names "deletedAt", which isolates records. Choose another field.': archive('deletedAt', {
-    isolationFields: { create: { deletedAt: currentTenant } },
+  'archive needs to know whose archived records are. Add isolationFields.update and isolationFields.del, such as { tenant: currentTenant }.':
+    [ended({ create: tenant }), ended({ update: { tenant: routeParam('tenant') } })],
+  'archive.field names "deletedAt", which isolates records. Choose another field.': ended({
+    create: { deletedAt: currentTenant },
   }),
   'archive cannot tell whose archived records are, since "tenant" has several sources in get, count, update and del. Give it one.':
-    archive('deletedAt', {
-      isolationFields: { update: { tenant: currentTenant }, del: { tenant: claim('sub') } },
-    }),
+    ended({ update: tenant, del: { tenant: claim('sub') } }),
   'routes.restore needs an archive. Add archive: { field }.': { routes: { restore: {} } },
-  'routes.restore changes a route that disable leaves out. Remove one of them.': {
-    ...archive('deletedAt'),
+  'routes.restore changes a route that disable leaves out. Remove one of them.': archive('deletedAt', {
     disable: ['update'],
     routes: { restore: {} },
-  },
+  }),
 };

@@ -1,6 +1,5 @@
-import { IsNested, IsReference, IsText, IsWholeNumber } from '../../src/common/fields/index.js';
-import { currentTenant } from '../../src/common/tenancy/index.js';
-import { type MisuseCases, Note, NoteInput } from './misused-classes.js';
+import { currentTenant, IsNested, IsReference, IsText, IsWholeNumber } from '../../src/index.js';
+import { type MisuseCases, Note, NoteInput, of } from './misused-classes.js';
 
 class Long extends NoteInput {
   @IsWholeNumber() pages!: number;
@@ -26,19 +25,23 @@ class Printed extends NoteInput {
 class Drawn extends NoteInput {
   @IsNested(() => Other) on!: Other;
 }
+const kinds = { long: Long, linked: Linked };
+const isolationFields = { all: { tenant: currentTenant } };
 
 /** Kinds that are wrong, by the sentence. */
 export const KIND_CASES: MisuseCases = {
-  'kinds must be an object, such as { seasonal: SeasonalInput, weekday: WeekdayInput }.': { kinds: [Long] },
-  'kinds.long must be a class.': { kinds: { long: 'Long' } },
-  'kinds.long must be a class that extends NoteInput.': { kinds: { long: Other } },
-  'kinds.long has a field "kind", which the generator adds. Remove it.': { kinds: { long: Kind } },
+  ...of('kinds', {
+    ' must be an object, such as { seasonal: SeasonalInput, weekday: WeekdayInput }.': [Long],
+    '.long must be a class.': { long: 'Long' },
+    '.long must be a class that extends NoteInput.': { long: Other },
+    '.long has a field "kind", which the generator adds. Remove it.': { long: Kind },
+    ' has no kind. Name one, or leave kinds out.': {},
+    ' has "very long", which is no word of letters, digits, - and _.': { 'very long': Long },
+  }),
   'kinds take one input class, which theirs extend.': {
     input: { create: NoteInput, update: NoteInput },
     kinds: { long: Long },
   },
-  'kinds has no kind. Name one, or leave kinds out.': { kinds: {} },
-  'kinds has "very long", which is no word of letters, digits, - and _.': { kinds: { 'very long': Long } },
   'the field "on" of kinds.drawn is of another type than that of kinds.printed. Rename one.': {
     kinds: { printed: Printed, drawn: Drawn },
   },
@@ -46,13 +49,9 @@ export const KIND_CASES: MisuseCases = {
     kinds: { long: Long, short: Short },
   },
   'references.next.onDelete cannot be "unset", since the schema requires the field.': {
-    kinds: { long: Long, linked: Linked },
+    kinds,
     references: { next: { to: Note, onDelete: 'unset' } },
   },
   'fields.pages is required in a create, which callers who may not write it could not make. Make it optional.':
-    {
-      kinds: { long: Long, linked: Linked },
-      isolationFields: { all: { tenant: currentTenant } },
-      fields: { pages: { write: () => false } },
-    },
+    { kinds, isolationFields, fields: { pages: { write: () => false } } },
 };

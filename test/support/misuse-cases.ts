@@ -1,36 +1,26 @@
-import type { CrudOptions } from '../../src/common/crud/index.js';
-import { schemaOf } from '../../src/common/fields/index.js';
-import { claim, currentTenant } from '../../src/common/tenancy/index.js';
-import {
-  NoteInput,
-  Note,
-  Plain,
-  HalfValidated,
-  Initialised,
-  Keeping,
-  Listing,
-  type MisuseCases,
-  Flagging,
-  Counting,
-  NoHooks,
-  Misspelt,
-  Arrows,
-  Injecting,
-} from './misused-classes.js';
+import { claim, currentTenant, schemaOf } from '../../src/index.js';
 import { ARCHIVE_CASES } from './archive-misuse-cases.js';
+import { INDEX_CASES, LIST_INDEX_CASES } from './index-misuse-cases.js';
 import { KIND_CASES } from './kind-misuse-cases.js';
+import * as wrong from './misused-classes.js';
+import { circle, each, type MisuseCases, Note, NoteInput, of, Plain } from './misused-classes.js';
 import { QUERY_CASES } from './query-misuse-cases.js';
 
-/** Options that are right. */
-export const notes: CrudOptions<Note, NoteInput> = { entity: Note, input: NoteInput, name: 'notes' };
-/** How a class that is undefined is mended. */
-export const circle = 'Pass a class; if it is imported from a file that imports this one, break that circle.';
-const names = {
-  options:
-    'entity, input, name, path, tag, security, schema, kinds, writeOnly, output, parent, disable, isolationFields, globallyUnique, visible, fields, archive, list, query, bulk, import, events, audit, references, hooks, routes',
-  actions: 'get, count, create, update, del',
-  hooks: 'beforeCreate, afterCreate, beforeUpdate, afterUpdate, beforeDel, afterDel',
-};
+const OPTIONS =
+  'entity, input, name, path, tag, security, schema, kinds, writeOnly, output, parent, disable, isolationFields, globallyUnique, visible, fields, archive, list, query, bulk, import, events, audit, references, hooks, routes';
+const ACTIONS = 'get, count, create, update, del';
+const HOOKS = 'beforeCreate, afterCreate, beforeUpdate, afterUpdate, beforeDel, afterDel';
+const ROUTES = 'create, list, count, get, update, del, restore, bulk, import';
+const MEMBERS = 'guards, decorators, summary, response, errors, unkept';
+
+const tenant = { tenant: currentTenant };
+const isolationFields = { all: tenant };
+const withField = (fields: object) => ({ schema: schemaOf(Note).add(fields) });
+const unvalidated = (field: string, of: string) =>
+  `the field "${field}" of ${of} has no validation. Decorate it with @IsText() or its like, or with class-validator.`;
+const notHeld = (field: string, kind: string, type: string) =>
+  `the input field "${field}" is of the kind "${kind}", which a schema type ${type} cannot hold.`;
+const noIdentifier = (type: string) => ` is of the schema type ${type}, which holds no identifier.`;
 const below = { path: 'a/:postId/notes', parent: { entity: Note, param: 'postId', field: 'tenant' } };
 const parent = (change: object) => ({ ...below, parent: { ...below.parent, ...change } });
 
@@ -40,7 +30,7 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
     'CrudOptions has no "isolationField". Did you mean "isolationFields"?': { isolationField: {} },
     'CrudOptions has no "hook". Did you mean "hooks"?': { hook: {} },
     'CrudOptions has no "Visible". Did you mean "visible"?': { Visible: {} },
-    [`CrudOptions has no "plural". It takes ${names.options}.`]: { plural: 'x' },
+    [`CrudOptions has no "plural". It takes ${OPTIONS}.`]: { plural: 'x' },
     'the name "my notes" is not a word. Use letters, digits, - and _.': { name: 'my notes' },
     'the name "undefined" is not a word. Use letters, digits, - and _.': { name: undefined },
     'the path "docs" is the service\'s own, which has /docs. Choose another path.': { name: 'docs' },
@@ -60,118 +50,107 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
   query: QUERY_CASES,
   kinds: KIND_CASES,
   events: {
-    'events must be an object. It takes data.': { events: 'yes' },
-    'events has no "date". Did you mean "data"?': { events: { date: 'id' } },
-    "events must be true, false or { data: 'id' }.": { events: { data: 'all' } },
+    ...of('events', {
+      ' must be an object. It takes data.': 'yes',
+      ' has no "date". Did you mean "data"?': { date: 'id' },
+      " must be true, false or { data: 'id' }.": { data: 'all' },
+    }),
     'events reach the tenant of the record, which no create sets. Add isolationFields.create, such as { tenant: currentTenant }.':
       [{ events: true }, { events: true, isolationFields: { all: { tenant: claim('tenant') } } }],
     'events tell of records that are archived, and references.tenant deletes them with another. Choose another onDelete.':
       {
-        events: true,
-        isolationFields: { all: { tenant: currentTenant } },
-        archive: { field: 'deletedAt' },
+        ...{ events: true, isolationFields, archive: { field: 'deletedAt' } },
         references: { tenant: { to: Note, onDelete: 'cascade' } },
       },
     'the schema has "_outbox", where events are kept. Rename the field.': {
       events: true,
-      isolationFields: { all: { tenant: currentTenant } },
-      schema: schemaOf(Note).add({ _outbox: String }),
+      isolationFields,
+      ...withField({ _outbox: String }),
     },
   },
-  audit: {
-    'audit must be true, false or { keptDays }.': { audit: 'yes' },
-    'audit has no "days". It takes keptDays.': { audit: { days: 3 } },
-    'audit.keptDays must be a whole number from 1 to 36500.': [
-      { audit: { keptDays: 0 } },
-      { audit: { keptDays: 1.5 } },
-    ],
-  },
+  audit: of('audit', {
+    ' must be true, false or { keptDays }.': 'yes',
+    ' has no "days". It takes keptDays.': { days: 3 },
+    '.keptDays must be a whole number from 1 to 36500.': each({ keptDays: 0 }, { keptDays: 1.5 }),
+  }),
   input: {
-    [`input is undefined. ${circle}`]: { input: undefined },
-    'input must be a class.': { input: null },
-    [`input.update is undefined. ${circle}`]: { input: { create: NoteInput } },
-    'input has no "creat". Did you mean "create"?': { input: { creat: NoteInput, update: NoteInput } },
+    ...of('input', {
+      [` is undefined. ${circle}`]: undefined,
+      ' must be a class.': null,
+      [`.update is undefined. ${circle}`]: { create: NoteInput },
+      ' has no "creat". Did you mean "create"?': { creat: NoteInput, update: NoteInput },
+    }),
     'Plain has no validated field. Decorate its fields with class-validator or @IsText() and its like.': {
       input: Plain,
     },
-    'the field "mood" of HalfValidated has no validation. Decorate it with @IsText() or its like, or with class-validator.':
-      { input: HalfValidated },
-    'the field "mood" of Initialised has no validation. Decorate it with @IsText() or its like, or with class-validator.':
-      { input: { create: NoteInput, update: Initialised } },
-    'Keeping has a field "updatedAt", which the service sets itself. Remove it.': { input: Keeping },
-    'the input field "text" is a list, and Note.text in the schema is none.': { input: Listing },
-    'the input field "text" is of the kind "flag", which a schema type String cannot hold.': {
-      input: Flagging,
-    },
-    'the input field "deletedAt" is of the kind "integer", which a schema type Date cannot hold.': {
-      input: Counting,
-    },
-    'writeOnly must be a list of input fields.': { writeOnly: 'text' },
-    'writeOnly names "txt", which is not an input field.': { writeOnly: ['txt'] },
-    'writeOnly names "text", which the schema stores. Remove it from one of them.': { writeOnly: ['text'] },
+    [unvalidated('mood', 'HalfValidated')]: { input: wrong.HalfValidated },
+    [unvalidated('mood', 'Initialised')]: { input: { create: NoteInput, update: wrong.Initialised } },
+    'Keeping has a field "updatedAt", which the service sets itself. Remove it.': { input: wrong.Keeping },
+    'the input field "text" is a list, and Note.text in the schema is none.': { input: wrong.Listing },
+    [notHeld('text', 'flag', 'String')]: { input: wrong.Flagging },
+    [notHeld('deletedAt', 'integer', 'Date')]: { input: wrong.Counting },
+    ...of('writeOnly', {
+      ' must be a list of input fields.': 'text',
+      ' names "txt", which is not an input field.': ['txt'],
+      ' names "text", which the schema stores. Remove it from one of them.': ['text'],
+    }),
   },
   isolation: {
-    [`isolationFields must be an object. It takes all, ${names.actions}.`]: [
-      { isolationFields: currentTenant },
-      { isolationFields: undefined },
-      { isolationFields: null },
-      { isolationFields: new Map() },
-    ],
-    'isolationFields has no "updat". Did you mean "update"?': {
-      isolationFields: { updat: { tenant: currentTenant } },
-    },
-    'isolationFields has no "dell". Did you mean "del"?': {
-      isolationFields: { dell: { tenant: currentTenant } },
-    },
-    [`isolationFields has no "list". It takes all, ${names.actions}.`]: {
-      isolationFields: { list: { tenant: currentTenant } },
-    },
-    'isolationFields.get must name a field and its source, such as { tenant: currentTenant }.': [
-      ...[currentTenant, undefined, null, 'tenant', {}, ['tenant']].map((get) => ({
-        isolationFields: { get },
-      })),
-    ],
-    "isolationFields.get.tenant must be a function, such as currentTenant or claim('sub').": [
-      ...['tenant', undefined, Note.name].map((tenant) => ({ isolationFields: { get: { tenant } } })),
-    ],
-    'isolationFields.all names "tenat", which the schema does not have.': {
-      isolationFields: { all: { tenat: currentTenant } },
-    },
-    'isolationFields.get names "_id", which every request names itself. Isolate by another field.': {
-      isolationFields: { get: { _id: claim('sub') } },
-    },
-    'isolationFields.get names "inner.a", which is inside of another field. Isolate by a field of the record itself.':
-      { isolationFields: { get: { 'inner.a': claim('sub') } } },
-    'isolationFields.update names "text", which clients may send. Remove it from the input class.': {
-      isolationFields: { update: { text: claim('sub') } },
-    },
-    [`disable must be a list of actions: ${names.actions}.`]: { disable: 'del' },
-    [`disable has no "delete". It takes ${names.actions}.`]: { disable: ['delete'] },
-    'disable has no "creat". Did you mean "create"?': { disable: ['creat'] },
+    ...of('isolationFields', {
+      [` must be an object. It takes all, ${ACTIONS}.`]: each(currentTenant, undefined, null, new Map()),
+      ' has no "updat". Did you mean "update"?': { updat: tenant },
+      ' has no "dell". Did you mean "del"?': { dell: tenant },
+      [` has no "list". It takes all, ${ACTIONS}.`]: { list: tenant },
+      '.all names "tenat", which the schema does not have.': { all: { tenat: currentTenant } },
+      '.update names "text", which clients may send. Remove it from the input class.': {
+        update: { text: claim('sub') },
+      },
+    }),
+    ...of('isolationFields.get', {
+      ' must name a field and its source, such as { tenant: currentTenant }.': each(
+        ...[currentTenant, undefined, null, 'tenant', {}, ['tenant']],
+      ),
+      ".tenant must be a function, such as currentTenant or claim('sub').": each(
+        ...['tenant', undefined, Note.name].map((tenant) => ({ tenant })),
+      ),
+      ' names "_id", which every request names itself. Isolate by another field.': { _id: claim('sub') },
+      ' names "inner.a", which is inside of another field. Isolate by a field of the record itself.': {
+        'inner.a': claim('sub'),
+      },
+    }),
+    ...of('disable', {
+      [` must be a list of actions: ${ACTIONS}.`]: 'del',
+      [` has no "delete". It takes ${ACTIONS}.`]: ['delete'],
+      ' has no "creat". Did you mean "create"?': ['creat'],
+    }),
   },
   archive: ARCHIVE_CASES,
   reading: {
-    'visible names "deletdAt", which the schema does not have.': { visible: { deletdAt: null } },
-    'visible must be an object of fields and values, such as { deletedAt: null }.': { visible: null },
-    'visible.deletedAt must be a text, a number, true, false or null.': [
-      { visible: { deletedAt: undefined } },
-      { visible: { deletedAt: { $ne: 1 } } },
-    ],
-    'visible.deletedAt is "soon", which a schema type Date cannot hold.': { visible: { deletedAt: 'soon' } },
-    'list must be an object. It takes unpaged, maxLimit.': { list: null },
-    'list has no "maxlimit". Did you mean "maxLimit"?': { list: { maxlimit: 5 } },
-    'list.maxLimit must be a whole number from 1.': { list: { maxLimit: 0 } },
-    'list.unpaged must be true or false.': { list: { unpaged: 'no' } },
-    'output must be an object. It takes type, from, hides.': { output: null },
-    'output has no "typ". Did you mean "type"?': { output: { typ: Note } },
-    [`output.type is undefined. ${circle}`]: { output: { type: undefined, from: () => ({}) } },
-    'output.from must be a function of the record and the caller.': { output: { type: Note } },
-    'output.hides must be a list of fields; write [] if the function hides none.': {
-      output: { from: () => ({}), hides: 'text' },
-    },
-    'output.hides names "txt", which the schema does not have.': {
-      output: { from: () => ({}), hides: ['txt'] },
-    },
+    ...of('visible', {
+      ' names "deletdAt", which the schema does not have.': { deletdAt: null },
+      ' must be an object of fields and values, such as { deletedAt: null }.': null,
+      '.deletedAt must be a text, a number, true, false or null.': each(
+        ...[undefined, { $ne: 1 }].map((deletedAt) => ({ deletedAt })),
+      ),
+      '.deletedAt is "soon", which a schema type Date cannot hold.': { deletedAt: 'soon' },
+    }),
+    ...of('list', {
+      ' must be an object. It takes unpaged, maxLimit.': null,
+      ' has no "maxlimit". Did you mean "maxLimit"?': { maxlimit: 5 },
+      '.maxLimit must be a whole number from 1.': { maxLimit: 0 },
+      '.unpaged must be true or false.': { unpaged: 'no' },
+    }),
+    ...of('output', {
+      ' must be an object. It takes type, from, hides.': null,
+      ' has no "typ". Did you mean "type"?': { typ: Note },
+      [`.type is undefined. ${circle}`]: { type: undefined, from: () => ({}) },
+      '.from must be a function of the record and the caller.': { type: Note },
+      '.hides must be a list of fields; write [] if the function hides none.': {
+        from: () => ({}),
+        hides: 'text',
+      },
+      '.hides names "txt", which the schema does not have.': { from: () => ({}), hides: ['txt'] },
+    }),
     'Plain declares no field to show. Decorate its fields with @ApiProperty() or @IsText() and its like.': {
       output: Plain,
     },
@@ -180,30 +159,24 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
     'parent.field names "above", which is not a single value. A record has one parent.': {
       path: 'a/:id2/b',
       parent: { entity: Note, param: 'id2', field: 'above' },
-      schema: schemaOf(Note).add({ above: [String] }),
+      ...withField({ above: [String] }),
     },
-    'the schema has "_holds", where writes that refer to a record are noted. Rename the field.': {
-      schema: schemaOf(Note).add({ _holds: String }),
-    },
-    'references must be an object, such as { category: { to: Category } }.': { references: Note },
-    'references.ref must be an object. It takes to, check, onDelete.': { references: { ref: Note } },
-    'references names "rev", which the schema does not have.': { references: { rev: { to: Note } } },
-    [`references.ref.to is undefined. ${circle}`]: { references: { ref: { to: undefined } } },
-    'references.ref has no "ondelete". Did you mean "onDelete"?': {
-      references: { ref: { to: Note, ondelete: 'restrict' } },
-    },
-    'references.ref.check must be one of exists, sameScope, false.': {
-      references: { ref: { to: Note, check: true } },
-    },
-    'references.ref.onDelete must be one of restrict, cascade, unset, ignore.': {
-      references: { ref: { to: Note, onDelete: 'delete' } },
-    },
-    'references.inner is of the schema type Embedded, which holds no identifier.': {
-      references: { inner: { to: Note } },
-    },
-    'references.deletedAt is of the schema type Date, which holds no identifier.': {
-      references: { deletedAt: { to: Note } },
-    },
+    [`the schema has "_holds", where writes that refer to a record are noted. Rename the field.`]: withField({
+      _holds: String,
+    }),
+    ...of('references', {
+      ' must be an object, such as { category: { to: Category } }.': Note,
+      '.ref must be an object. It takes to, check, onDelete.': { ref: Note },
+      ' names "rev", which the schema does not have.': { rev: { to: Note } },
+      [`.inner${noIdentifier('Embedded')}`]: { inner: { to: Note } },
+      [`.deletedAt${noIdentifier('Date')}`]: { deletedAt: { to: Note } },
+    }),
+    ...of('references.ref', {
+      [`.to is undefined. ${circle}`]: { to: undefined },
+      ' has no "ondelete". Did you mean "onDelete"?': { to: Note, ondelete: 'restrict' },
+      '.check must be one of exists, sameScope, false.': { to: Note, check: true },
+      '.onDelete must be one of restrict, cascade, unset, ignore.': { to: Note, onDelete: 'delete' },
+    }),
     'parent must be an object. It takes entity, param, field.': { parent: Note },
     [`parent.entity is undefined. ${circle}`]: parent({ entity: undefined }),
     'parent has no "fild". Did you mean "field"?': parent({ fild: 'x' }),
@@ -220,46 +193,43 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
     },
   },
   'hooks and routes': {
-    'hooks has no "afterUpdat". Did you mean "afterUpdate"?': { hooks: { afterUpdat() {} } },
-    [`hooks has no "beforeSave". It takes ${names.hooks}.`]: { hooks: { beforeSave() {} } },
-    'hooks.afterUpdate must be a function.': { hooks: { afterUpdate: 1 } },
-    'hooks must be an object of functions, or a provider class.': [
-      { hooks: null },
-      { hooks: () => undefined },
-    ],
-    'hooks has no "afterCreat". Did you mean "afterCreate"?': { hooks: new Misspelt() },
-    'Misspelt has no "afterCreat". Did you mean "afterCreate"?': { hooks: Misspelt },
-    'NoHooks has no hook. Give it methods named like beforeCreate or afterCreate.': { hooks: NoHooks },
-    'Arrows has no hook. Give it methods named like beforeCreate or afterCreate.': { hooks: Arrows },
+    ...of('hooks', {
+      ' has no "afterUpdat". Did you mean "afterUpdate"?': { afterUpdat() {} },
+      [` has no "beforeSave". It takes ${HOOKS}.`]: { beforeSave() {} },
+      '.afterUpdate must be a function.': { afterUpdate: 1 },
+      ' must be an object of functions, or a provider class.': each(null, () => undefined),
+      ' has no "afterCreat". Did you mean "afterCreate"?': new wrong.Misspelt(),
+    }),
+    'Misspelt has no "afterCreat". Did you mean "afterCreate"?': { hooks: wrong.Misspelt },
+    'NoHooks has no hook. Give it methods named like beforeCreate or afterCreate.': { hooks: wrong.NoHooks },
+    'Arrows has no hook. Give it methods named like beforeCreate or afterCreate.': { hooks: wrong.Arrows },
     'Injecting has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.':
-      { hooks: Injecting },
-    'routes has no "delete". It takes create, list, count, get, update, del, restore, bulk, import.': {
-      routes: { delete: {} },
-    },
+      { hooks: wrong.Injecting },
     'bulk must be true or false.': { bulk: 'yes' },
     'import must be true or false.': { import: 1 },
-    'routes.bulk changes a route that is not there. Write bulk: true, or leave it out.': {
-      routes: { bulk: { summary: 'Many' } },
-    },
-    'routes.del must be an object. It takes guards, decorators, summary, response, errors, unkept.': {
-      routes: { del: null },
-    },
-    'routes.del has no "guard". Did you mean "guards"?': { routes: { del: { guard: [] } } },
-    'routes.del.guards must be a list of guards.': [
-      { routes: { del: { guards: Plain } } },
-      { routes: { del: { guards: [undefined] } } },
-    ],
-    "routes.del.decorators must be a list of method decorators, such as [Roles('admin')].": {
-      routes: { del: { decorators: [undefined] } },
-    },
-    [`routes.create.unkept must be a list of the answer's members, such as ["secret"].`]: {
-      routes: { create: { unkept: 'secret' } },
-    },
-    'routes.del.summary must be a text.': { routes: { del: { summary: 5 } } },
-    [`routes.del.response is undefined. ${circle}`]: { routes: { del: { response: undefined } } },
-    'routes.list changes a route that disable leaves out. Remove one of them.': {
-      disable: ['get'],
-      routes: { list: {} },
-    },
+    ...of('routes', {
+      [` has no "delete". It takes ${ROUTES}.`]: { delete: {} },
+      '.bulk changes a route that is not there. Write bulk: true, or leave it out.': { bulk: {} },
+    }),
+    ...of('routes.create.unkept', {
+      [` must be a list of the answer's members, such as ["secret"].`]: 'secret',
+    }),
+    ...of('routes.del', {
+      [` must be an object. It takes ${MEMBERS}.`]: null,
+      ' has no "guard". Did you mean "guards"?': { guard: [] },
+      '.guards must be a list of guards.': each({ guards: Plain }, { guards: [undefined] }),
+      [`.decorators must be a list of method decorators, such as [Roles('admin')].`]: {
+        decorators: [undefined],
+      },
+      '.summary must be a text.': { summary: 5 },
+      [`.response is undefined. ${circle}`]: { response: undefined },
+    }),
+    ...of(
+      'routes',
+      { '.list changes a route that disable leaves out. Remove one of them.': { list: {} } },
+      { disable: ['get'] },
+    ),
   },
+  indexes: INDEX_CASES,
+  'indexes of lists': LIST_INDEX_CASES,
 };

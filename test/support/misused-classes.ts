@@ -1,6 +1,7 @@
 import { Prop, Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import {
+  type CrudOptions,
   IsFlag,
   IsListOf,
   IsNested,
@@ -8,89 +9,97 @@ import {
   IsText,
   IsTimestamp,
   IsWholeNumber,
-} from '../../src/common/fields/index.js';
+} from '../../src/index.js';
 
 /** Options that are wrong in one thing, one or a list of them, by the sentence that stops the start. */
 export type MisuseCases = Readonly<Record<string, object | readonly object[]>>;
+
+/** Values of which each is wrong. */
+class Each {
+  constructor(readonly values: readonly unknown[]) {}
+}
+export const each = (...values: unknown[]) => new Each(values);
+
+/** Wrong values of an option, such as "list" or "list.maxLimit", by what the sentence says after its name. */
+export const of = (
+  option: string,
+  cases: Readonly<Record<string, unknown>>,
+  others: object = {},
+): MisuseCases =>
+  Object.fromEntries(
+    Object.entries(cases).map(([said, wrong]) => {
+      const values = wrong instanceof Each ? wrong.values : [wrong];
+      return [option + said, values.map((value) => ({ ...others, ...nested(option.split('.'), value) }))];
+    }),
+  );
+export const nested = (path: string[], value: unknown): object =>
+  path.reduceRight((inner, name) => ({ [name]: inner }), value) as object;
 
 // Classes that are wrong in one thing each, as their names say.
 
 class Inner {
   @IsText({ max: 5 }) a!: string;
 }
-
 export class NoteInput {
   @IsText({ max: 80 }) text!: string;
   @IsReference(() => Note, { optional: true }) ref?: string;
   @IsNested(() => Inner, { optional: true }) inner?: Inner;
 }
-
 @Schema({ timestamps: true })
 export class Note extends NoteInput {
   @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
   @Prop({ type: Date }) deletedAt?: Date;
 }
+/** Options that are right. */
+export const notes: CrudOptions<Note, NoteInput> = { entity: Note, input: NoteInput, name: 'notes' };
+/** How a class that is undefined is mended. */
+export const circle = 'Pass a class; if it is imported from a file that imports this one, break that circle.';
 
 export class Plain {}
-
 export class HalfValidated extends NoteInput {
   @Prop() mood!: string;
 }
-
 export class Initialised extends NoteInput {
   mood = 'fine';
 }
-
 export class Keeping extends NoteInput {
   @IsText({ max: 5 }) updatedAt!: string;
 }
-
 export class Listing {
   @IsListOf(IsText({ max: 5 }), { max: 5 }) text!: string[];
 }
-
 export class Flagging {
   @IsFlag() text!: boolean;
 }
-
 export class Counting {
   @IsWholeNumber({ min: 0, max: 5 }) deletedAt!: number;
 }
-
 export class Ending extends NoteInput {
   @IsTimestamp({ optional: true }) deletedAt?: Date;
 }
-
 @Schema()
 export class Timeless extends NoteInput {}
-
 @Schema({ timestamps: true })
 export class Textless {
   @Prop({ type: String }) other!: string;
 }
-
 @Schema({ timestamps: true })
 export class Listed {
   @Prop({ type: [String] }) text!: string[];
 }
-
 @Schema({ timestamps: true })
 export class Owned extends NoteInput {
   @Prop({ type: String, required: true }) owner!: string;
 }
-
 export class NoHooks {
   create() {}
 }
-
 export class Misspelt {
   afterCreat() {}
 }
-
 export class Arrows {
   afterCreate = () => undefined;
 }
-
 export class Injecting {
   constructor(readonly other: Plain) {}
   afterCreate() {}

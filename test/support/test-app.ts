@@ -114,6 +114,9 @@ export class TestApp {
     await this.client.close();
   }
 
+  /** So that the service of a single test can be declared with `await using`. */
+  [Symbol.asyncDispose] = () => this.close();
+
   /** Stops the service and leaves its database to another one. */
   async leave(): Promise<void> {
     await this.app.close();

@@ -1,25 +1,20 @@
-import { Controller, Get } from '@nestjs/common';
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Controller, Get, type Type } from '@nestjs/common';
+import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import { CrudController, CrudModule, crudOptions, CrudService } from '../../../src/common/crud/index.js';
-import { IsText } from '../../../src/common/fields/index.js';
-import { currentTenant } from '../../../src/common/tenancy/index.js';
+import { CrudController, CrudModule, crudOptions, CrudService, currentTenant } from '../../../src/index.js';
+import { circle, type MisuseCases } from '../../support/misused-classes.js';
+import { resource as made, type Outline } from '../../support/resource.js';
 import { createResourceApp } from '../../support/resource-app.js';
 
-class NoteInput {
-  @IsText({ max: 80 }) text!: string;
-}
-
-@Schema({ timestamps: true })
-class Note extends NoteInput {
-  @Prop({ type: Types.ObjectId }) tenant?: Types.ObjectId;
-  @Prop({ type: Types.ObjectId }) parent?: Types.ObjectId;
-}
-
-const notes = crudOptions({ entity: Note, input: NoteInput, name: 'notes' });
+/** A resource whose records may belong to a tenant, and to a parent. */
+const resource = (outline: Outline) =>
+  made({
+    kept: { tenant: Prop({ type: Types.ObjectId }), parent: Prop({ type: Types.ObjectId }) },
+    ...outline,
+  });
+const notes = resource({ name: 'notes' });
 const others = crudOptions({ ...notes });
 const prefix = 'CrudModule.forFeature(Note): ';
-const circle = 'Pass a class; if it is imported from a file that imports this one, break that circle.';
 
 describe('a wrong class stops the start with one sentence', () => {
   class Plain {}
@@ -38,53 +33,55 @@ describe('a wrong class stops the start with one sentence', () => {
   class PinsService extends CrudService.for(notes) {}
   class OtherService extends CrudService.for(notes) {}
   class Pinning extends CrudController(notes, PinsService) {}
-  const unserved =
-    'Pinning uses PinsService, which is not the service of the resource. Pass { service: PinsService } beside the controller.';
   @Controller('elsewhere')
   class Elsewhere extends CrudController(notes) {}
 
-  it.each(
-    Object.entries<object | undefined | null>({
-      'the second argument has no "controler". Did you mean "controller"?': { controler: Plain },
-      'the second argument has no "guards". It takes controller, service, providers, imports.': {
-        guards: [],
-      },
-      'the second argument must be an object. It takes controller, service, providers, imports.': null,
-      [`controller is undefined. ${circle}`]: { controller: undefined },
-      [`service is undefined. ${circle}`]: { service: undefined },
-      'service must be a class.': { service: {} },
-      'providers must be a list.': { providers: {} },
-      'providers[0] is undefined. If it is imported from a file that imports this one, break that circle.': {
-        providers: [undefined],
-      },
-      'imports[1] is undefined. If it is imported from a file that imports this one, break that circle.': {
-        imports: [Plain, undefined],
-      },
-      'Plain does not extend the generated controller. Write: class Plain extends CrudController(options).': {
-        controller: Plain,
-      },
-      'OfOthers extends a controller of other options. Write: class OfOthers extends CrudController(options), with the same options.':
-        { controller: OfOthers },
-      'UndecoratedController has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.':
-        { controller: UndecoratedController },
-      'Elsewhere has @Controller("elsewhere"). Write the path as the option path, or leave it out.': {
-        controller: Elsewhere,
-      },
-      'Plain does not extend the generated service. Write: class Plain extends CrudService.for(options).': {
-        service: Plain,
-      },
-      'CrudService does not extend the generated service. Write: class CrudService extends CrudService.for(options).':
-        { service: CrudService },
-      'ServiceOfOthers extends a service of other options. Write: class ServiceOfOthers extends CrudService.for(options), with the same options.':
-        { service: ServiceOfOthers },
-      'Undecorated has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.':
-        { service: Undecorated },
-      [unserved]: [{ controller: Pinning }, { controller: Pinning, service: OtherService }],
-    }),
-  )('%s', (sentence, overrides) => {
+  const importCircle = 'If it is imported from a file that imports this one, break that circle.';
+  const generic = 'does not extend the generated';
+  const foreign = 'of other options. Write: class';
+  const same = 'with the same options.';
+  const uninjected =
+    'has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.';
+  const cases: MisuseCases = {
+    'the second argument has no "controler". Did you mean "controller"?': { controler: Plain },
+    'the second argument has no "guards". It takes controller, service, providers, imports.': { guards: [] },
+    [`controller is undefined. ${circle}`]: { controller: undefined },
+    [`service is undefined. ${circle}`]: { service: undefined },
+    'service must be a class.': { service: {} },
+    'providers must be a list.': { providers: {} },
+    [`providers[0] is undefined. ${importCircle}`]: { providers: [undefined] },
+    [`imports[1] is undefined. ${importCircle}`]: { imports: [Plain, undefined] },
+    [`Plain ${generic} controller. Write: class Plain extends CrudController(options).`]: {
+      controller: Plain,
+    },
+    [`OfOthers extends a controller ${foreign} OfOthers extends CrudController(options), ${same}`]: {
+      controller: OfOthers,
+    },
+    [`UndecoratedController ${uninjected}`]: { controller: UndecoratedController },
+    'Elsewhere has @Controller("elsewhere"). Write the path as the option path, or leave it out.': {
+      controller: Elsewhere,
+    },
+    [`Plain ${generic} service. Write: class Plain extends CrudService.for(options).`]: { service: Plain },
+    [`CrudService ${generic} service. Write: class CrudService extends CrudService.for(options).`]: {
+      service: CrudService,
+    },
+    [`ServiceOfOthers extends a service ${foreign} ServiceOfOthers extends CrudService.for(options), ${same}`]:
+      { service: ServiceOfOthers },
+    [`Undecorated ${uninjected}`]: { service: Undecorated },
+    'Pinning uses PinsService, which is not the service of the resource. Pass { service: PinsService } beside the controller.':
+      [{ controller: Pinning }, { controller: Pinning, service: OtherService }],
+  };
+
+  it.each(Object.entries(cases))('%s', (sentence, overrides) => {
     for (const one of [overrides].flat()) {
-      expect(() => CrudModule.forFeature(notes, one as object)).toThrow(new Error(prefix + sentence));
+      expect(() => CrudModule.forFeature(notes, one)).toThrow(new Error(prefix + sentence));
     }
+  });
+
+  it('the second argument must be an object. It takes controller, service, providers, imports.', () => {
+    const sentence =
+      'the second argument must be an object. It takes controller, service, providers, imports.';
+    expect(() => CrudModule.forFeature(notes, null as never)).toThrow(new Error(prefix + sentence));
   });
 
   it('accepts a controller with the service that it uses, or one that extends it', () => {
@@ -94,79 +91,64 @@ describe('a wrong class stops the start with one sentence', () => {
     }
   });
 
-  it('a class that is made before the options are there', () => {
-    const missing = new Error(
-      'CrudModule.forFeature(undefined): the options are missing. Pass { entity, input, name }.',
-    );
-    const noEntity = new Error(`CrudModule.forFeature(undefined): entity is undefined. ${circle}`);
-    expect(() => CrudService.for(undefined as never)).toThrow(missing);
-    expect(() => CrudController(undefined as never)).toThrow(missing);
-    expect(() => CrudService.for({} as never)).toThrow(noEntity);
-    expect(() => CrudController({} as never)).toThrow(noEntity);
+  it.each([
+    [undefined, 'the options are missing. Pass { entity, input, name }.'],
+    [{}, `entity is undefined. ${circle}`],
+  ])('a class that is made before the options are there: %j', (options, sentence) => {
+    const wrong = new Error(`CrudModule.forFeature(undefined): ${sentence}`);
+    expect(() => CrudService.for(options as never)).toThrow(wrong);
+    expect(() => CrudController(options as never)).toThrow(wrong);
   });
 });
 
-/** Another resource, with a class of the same shape. */
-function resource(
-  name: string,
-  change: object = {},
-  className = `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-) {
-  @Schema({ timestamps: true })
-  class Other extends Note {}
-  Object.defineProperty(Other, 'name', { value: className });
-  return crudOptions({ entity: Other, input: NoteInput, name, ...change });
-}
-
 describe('resources that do not fit together stop the start with one sentence', () => {
-  const missing = resource('users').entity;
-  const secret = resource('secrets', { isolationFields: { all: { tenant: currentTenant } } });
-  const below = { path: 'x/:p/tasks', parent: { entity: missing, param: 'p', field: 'parent' } };
+  const users = resource({ name: 'users' }).entity;
+  const secret = resource({ name: 'secrets', isolationFields: { all: { tenant: currentTenant } } });
+  const below = (entity: Type<object>) =>
+    resource({ name: 'tasks', path: 'x/:p/tasks', parent: { entity, param: 'p', field: 'parent' } });
+  const referring = (to: Type<object>) => resource({ name: 'tasks', references: { parent: { to } } });
+  const absent = 'names User, which is not a resource. Import CrudModule.forFeature({ entity: User, … }).';
+  const closed = (action: string) =>
+    `names Secret, which takes a token to read, but the action ${action} asks for none. Add isolationFields.${action}.`;
 
   it.each<[string, object[], string]>([
     [
       'one entity',
       [notes, { ...notes, name: 'more', path: 'more' }],
-      `${prefix}the class is the entity of the resource "notes" already. Extend it for a second resource.`,
+      'Note): the class is the entity of the resource "notes" already. Extend it for a second resource.',
     ],
     [
       'one name',
-      [notes, resource('notes', { path: 'x' })],
-      'CrudModule.forFeature(Notes): another resource is named "notes", with the entity Note. Choose another name.',
+      [notes, resource({ name: 'notes', class: 'Notes', path: 'x' })],
+      'Notes): another resource is named "notes", with the entity Note. Choose another name.',
     ],
     [
       'one class name',
-      [notes, resource('tasks', {}, 'Note')],
-      `${prefix}the entity of the resource "notes" is another class named Note. Rename one of the two.`,
+      [notes, resource({ name: 'tasks', class: 'Note' })],
+      'Note): the entity of the resource "notes" is another class named Note. Rename one of the two.',
     ],
     [
       'one path',
-      [notes, resource('tasks', { path: 'notes' })],
-      'CrudModule.forFeature(Tasks): the resource "notes" has the same path "notes". Choose another path.',
+      [notes, resource({ name: 'tasks', path: 'notes' })],
+      'Task): the resource "notes" has the same path "notes". Choose another path.',
     ],
-    [
-      'a reference to no resource',
-      [resource('tasks', { references: { parent: { to: missing } } })],
-      'CrudModule.forFeature(Tasks): references.parent.to names Users, which is not a resource. Import CrudModule.forFeature({ entity: Users, … }).',
-    ],
-    [
-      'a parent that is no resource',
-      [resource('tasks', below)],
-      'CrudModule.forFeature(Tasks): parent.entity names Users, which is not a resource. Import CrudModule.forFeature({ entity: Users, … }).',
-    ],
+    ['a reference to no resource', [referring(users)], `Task): references.parent.to ${absent}`],
+    ['a parent that is no resource', [below(users)], `Task): parent.entity ${absent}`],
     [
       'a public reference to a private resource',
-      [secret, resource('tasks', { references: { parent: { to: secret.entity } } })],
-      'CrudModule.forFeature(Tasks): references.parent.to names Secrets, which takes a token to read, but the action create asks for none. Add isolationFields.create.',
+      [secret, referring(secret.entity)],
+      `Task): references.parent.to ${closed('create')}`,
     ],
     [
       'a public resource below a private one',
-      [secret, resource('tasks', { ...below, parent: { ...below.parent, entity: secret.entity } })],
-      'CrudModule.forFeature(Tasks): parent.entity names Secrets, which takes a token to read, but the action get asks for none. Add isolationFields.get.',
+      [secret, below(secret.entity)],
+      `Task): parent.entity ${closed('get')}`,
     ],
   ])('%s', async (_case, options, sentence) => {
     const features = options.map((each) => CrudModule.forFeature(each as typeof notes));
-    await expect(createResourceApp(...features)).rejects.toThrow(new Error(sentence));
+    await expect(createResourceApp(...features)).rejects.toThrow(
+      new Error(`CrudModule.forFeature(${sentence}`),
+    );
   });
 
   it('a controller that no forFeature has seen answers nothing', async () => {
@@ -179,11 +161,7 @@ describe('resources that do not fit together stop the start with one sentence', 
     }
     class Loose {}
     const imports = [CrudModule.forFeature(notes)];
-    const app = await createResourceApp({ module: Loose, imports, controllers: [NotesController] });
-    try {
-      expect((await fetch(`${app.url}/notes/all`)).status).toBe(500);
-    } finally {
-      await app.close();
-    }
+    await using app = await createResourceApp({ module: Loose, imports, controllers: [NotesController] });
+    expect((await fetch(`${app.url}/notes/all`)).status).toBe(500);
   });
 });

@@ -3,24 +3,25 @@ import { expectTypeOf } from 'expect-type';
 import { Types } from 'mongoose';
 import {
   type Changes,
+  claim,
   CrudAction,
   CrudController,
   CrudModule,
   crudOptions,
   CrudService,
+  currentTenant,
+  IsFlag,
+  IsNested,
+  IsText,
+  IsWholeNumber,
   type Page,
   type PageQuery,
   type Presented,
   type ReadOptions,
   type Stored,
-} from '../../../src/common/crud/index.js';
-import { IsFlag, IsNested, IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
-import {
-  claim,
-  currentTenant,
   type TenantContext,
   type TenantScope,
-} from '../../../src/common/tenancy/index.js';
+} from '../../../src/index.js';
 
 class Size {
   @IsWholeNumber({ min: 0, max: 9 }) width!: number;
@@ -152,9 +153,8 @@ describe('types are inferred from the classes', () => {
   it('of a controller and its service', () => {
     expectTypeOf<UsersController['service']>().toEqualTypeOf<UsersService>();
     expectTypeOf<UsersController['create']>().parameters.toEqualTypeOf<[TenantScope, SignUp]>();
-    expectTypeOf(
-      CrudModule.forFeature(users, { controller: UsersController, service: UsersService }),
-    ).toBeObject();
+    const overrides = { controller: UsersController, service: UsersService };
+    expectTypeOf(CrudModule.forFeature(users, overrides)).toBeObject();
   });
 });
 

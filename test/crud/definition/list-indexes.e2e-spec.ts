@@ -1,112 +1,87 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
-import { CrudModule } from '../../../src/common/crud/index.js';
-import { IsText, IsTextList, schemaOf } from '../../../src/common/fields/index.js';
-import { anyOf, claim } from '../../../src/common/tenancy/index.js';
+import { anyOf, claim, CrudModule, IsText, IsTextList, schemaOf } from '../../../src/index.js';
+import { resource } from '../../support/resource.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
-import type { TestApp } from '../../support/test-app.js';
-import { resource } from '../../support/resource.js';
 
-const [ada, bob] = await Promise.all([tokenOf(ACME, { sub: 'ada' }), tokenOf(ACME, { sub: 'bob' })]);
+const [ada, bob] = [tokenOf(ACME, { sub: 'ada' }), tokenOf(ACME, { sub: 'bob' })];
 
+const list = Prop({ type: [String] });
 const reader = { readers: claim('sub') };
 const writer = { writers: claim('sub') };
 /** Some may read it, and some may change it. */
 const reports = resource({
   name: 'reports',
-  kept: {
-    readers: Prop({ type: [String] }),
-    writers: Prop({ type: [String] }),
-    deletedAt: Prop({ type: Date }),
-  },
+  kept: { readers: list, writers: list, deletedAt: Prop({ type: Date }) },
   isolationFields: { get: reader, create: { ...reader, ...writer }, update: writer, del: writer },
 });
 const schema = () => schemaOf(reports.entity);
+const start = (change: object) => createResourceApp(CrudModule.forFeature({ ...reports, ...change }));
 
 describe('a resource that isolates reads and writes by two lists', () => {
-  it.each<[string, string, Partial<typeof reports>]>([
+  const query = { sort: ['text'], search: ['text'] };
+  const archive = { field: 'deletedAt' };
+  const newest = schema().index({ readers: 1, createdAt: -1, _id: -1 }, { name: 'newest' });
+
+  it.each<[string, string, object]>([
     ['no query', '', {}],
     ['orders', '?sort=text', { query: { sort: ['text'] } }],
     ['a search', '?q=tea', { query: { search: ['text'] } }],
-    ['an archive', '?archived=include', { archive: { field: 'deletedAt' } }],
-    [
-      'all of them',
-      '?q=tea&sort=text&archived=include',
-      { query: { sort: ['text'], search: ['text'] }, archive: { field: 'deletedAt' } },
-    ],
-    [
-      'the index of its lists',
-      '?limit=5',
-      { schema: schema().index({ readers: 1, createdAt: -1, _id: -1 }, { name: 'newest' }) },
-    ],
+    ['an archive', '?archived=include', { archive }],
+    ['all of them', '?q=tea&sort=text&archived=include', { query, archive }],
+    ['the index of its lists', '?limit=5', { schema: newest }],
     ['one index written twice', '?limit=5', { schema: schema().index({ text: 1 }).index({ text: 1 }) }],
   ])('serves records with %s', async (_name, query, change) => {
-    const app = await createResourceApp(CrudModule.forFeature({ ...reports, ...change }));
-    try {
-      const created = await app.post('/reports', { text: 'tea' }, { token: ada });
-      expect(created.status).toBe(201);
-      const id = created.body._id as string;
-      const read = async (token: string) => {
-        const { body } = await app.get(`/reports${query}`, { token });
-        return ('results' in body ? body.results : body) as object[];
-      };
-      expect(await read(ada)).toMatchObject([{ _id: id, text: 'tea', readers: ['ada'], writers: ['ada'] }]);
-      expect(await read(bob)).toEqual([]);
-      expect((await app.patch(`/reports/${id}`, { text: 'x' }, { token: bob })).status).toBe(404);
-      expect((await app.patch(`/reports/${id}`, { text: 'x' }, { token: ada })).status).toBe(200);
-    } finally {
-      await app.close();
-    }
+    await using app = await start(change);
+    const created = await app.post('/reports', { text: 'tea' }, { token: ada });
+    expect(created.status).toBe(201);
+    const id = created.body._id as string;
+    const read = async (token: string) => {
+      const { body } = await app.get(`/reports${query}`, { token });
+      return ('results' in body ? body.results : body) as object[];
+    };
+    expect(await read(ada)).toMatchObject([{ _id: id, text: 'tea', readers: ['ada'], writers: ['ada'] }]);
+    expect(await read(bob)).toEqual([]);
+    expect((await app.patch(`/reports/${id}`, { text: 'x' }, { token: bob })).status).toBe(404);
+    expect((await app.patch(`/reports/${id}`, { text: 'x' }, { token: ada })).status).toBe(200);
   });
 });
 
 it('a unique index of one list keeps values unique among those in that list', async () => {
-  const app = await createResourceApp(
-    CrudModule.forFeature({
-      ...reports,
-      schema: schema().index({ readers: 1, text: 1 }, { unique: true }),
-      globallyUnique: ['readers', 'text'],
-      isolationFields: { all: { ...reader, ...writer } },
-    }),
-  );
-  try {
-    for (const [sub, status] of [
-      ['ada', 201],
-      ['bob', 201],
-      ['ada', 409],
-    ] as const) {
-      const answer = await app.post('/reports', { text: 'tea' }, { token: await tokenOf(ACME, { sub }) });
-      expect([sub, answer.status]).toEqual([sub, status]);
-    }
-  } finally {
-    await app.close();
+  await using app = await start({
+    schema: schema().index({ readers: 1, text: 1 }, { unique: true }),
+    globallyUnique: ['readers', 'text'],
+    isolationFields: { all: { ...reader, ...writer } },
+  });
+  const statuses = [];
+  for (const token of [ada, bob, ada]) {
+    statuses.push((await app.post('/reports', { text: 'tea' }, { token })).status);
   }
+  expect(statuses).toEqual([201, 201, 409]);
 });
 
-describe('indexes that cannot be built together', () => {
-  it.each([
-    [
-      schema().index({ text: 1 }, { name: 'by' }).index({ readers: 1 }, { name: 'by' }),
-      'The collection "reports" would have two indexes named "by", with the keys {"text":1} and {"readers":1}. Give one of them another name, or leave it out.',
-    ],
-    [
-      schema().index({ text: 1 }).index({ text: 1 }, { sparse: true }),
-      'The collection "reports" would have two indexes named "text_1", with the keys {"text":1} and {"text":1}. Give one of them another name, or leave it out.',
-    ],
-    [
-      schema().index({ text: 1 }).index({ text: 1 }, { name: 'by' }),
-      'The collection "reports" would have the index {"text":1} twice, named "text_1" and "by". Leave one of them out.',
-    ],
-    [
-      schema().index({ text: 'text' }).index({ readers: 'text' }),
-      'The collection "reports" would have two indexes for full text, named "text_text" and "readers_text". Leave one of them out.',
-    ],
-  ])('stop the start with one sentence: %#', async (indexed, sentence) => {
-    const start = createResourceApp(CrudModule.forFeature({ ...reports, schema: indexed }));
-    // An application that starts would keep the test from ending.
-    await expect(start.then((app: TestApp) => app.close())).rejects.toThrow(new Error(sentence));
-  });
+it.each([
+  [
+    'two indexes named "by", with the keys {"text":1} and {"readers":1}. Give one of them another name, or leave it out.',
+    schema().index({ text: 1 }, { name: 'by' }).index({ readers: 1 }, { name: 'by' }),
+  ],
+  [
+    'two indexes named "text_1", with the keys {"text":1} and {"text":1}. Give one of them another name, or leave it out.',
+    schema().index({ text: 1 }).index({ text: 1 }, { sparse: true }),
+  ],
+  [
+    'the index {"text":1} twice, named "text_1" and "by". Leave one of them out.',
+    schema().index({ text: 1 }).index({ text: 1 }, { name: 'by' }),
+  ],
+  [
+    'two indexes for full text, named "text_text" and "readers_text". Leave one of them out.',
+    schema().index({ text: 'text' }).index({ readers: 'text' }),
+  ],
+])('indexes that cannot be built together stop the start: %s', async (fault, schema) => {
+  const sentence = `The collection "reports" would have ${fault}`;
+  // An application that starts would keep the test from ending.
+  await expect(start({ schema }).then((app) => app.close())).rejects.toThrow(new Error(sentence));
 });
 
 it('a unique value beside a list of readers that clients write stops the start', async () => {

@@ -1,9 +1,10 @@
+import type { Type } from '@nestjs/common';
 import { Prop, Schema as MongooseSchema } from '@nestjs/mongoose';
 import { IsInt, IsString, ValidateNested } from 'class-validator';
-import { Type } from 'class-transformer';
+import { Type as TypeOf } from 'class-transformer';
 import { model, Schema, Types } from 'mongoose';
+import { InputReader } from '../../../src/common/fields/index.js';
 import {
-  InputReader,
   IsDecimal,
   IsListOf,
   IsNested,
@@ -11,16 +12,30 @@ import {
   IsTextList,
   IsTimestamp,
   schemaOf,
-} from '../../../src/common/fields/index.js';
+} from '../../../src/index.js';
 import { Product, ProductInput } from '../../support/product-input.js';
 
 const ID = '665f1c2ab7e3a90d4c8b4567';
 
+/** The types of the paths of a class. */
+const typesOf = (type: Type) =>
+  Object.fromEntries(Object.entries(schemaOf(type).paths).map(([path, { instance }]) => [path, instance]));
+/** The paths of a class that is nested in another. */
+const pathsOf = (type: Type, nested: string) => Object.keys(schemaOf(type).path(nested).schema?.paths ?? {});
+/** What is stored of an input. */
+async function stored(name: string, type: Type, input: Type, sent: object, more: object = {}) {
+  const Model = model(name, schemaOf(type));
+  const read = await new InputReader(input).read(sent);
+  const document = new Model({ ...read, ...more }, undefined, { strict: 'throw' });
+  await document.validate();
+  const { _id, ...record } = document.toObject() as { _id: Types.ObjectId };
+  return record;
+}
+
 describe('schemaOf', () => {
   it('has the fields of field decorators and of @Prop(), and the options and virtuals of the class', () => {
     const schema = schemaOf(Product);
-    const types = Object.entries(schema.paths).map(([path, type]) => [path, type.instance]);
-    expect(Object.fromEntries(types)).toEqual({
+    expect(typesOf(Product)).toEqual({
       name: 'String',
       visible: 'Boolean',
       dimensions: 'Embedded',
@@ -44,25 +59,15 @@ describe('schemaOf', () => {
   });
 
   it('stores what was read, with defaults and without identifiers in nested objects', async () => {
-    const Model = model('StoredProduct', schemaOf(Product));
-    const input = await new InputReader(ProductInput).read({
-      name: 'Chair',
-      dimensions: { width: 50 },
-      variants: [{ sku: 'A', price: '12.50', dimensions: { width: 1, depth: 2 } }],
-      category: ID,
-    });
-    const document = new Model({ ...input, tenant: new Types.ObjectId(ID) }, undefined, { strict: 'throw' });
-    await document.validate();
-    const { _id, ...record } = document.toObject();
-    expect(record).toEqual({
-      name: 'Chair',
+    const variant = { sku: 'A', price: '12.50', dimensions: { width: 1, depth: 2 } };
+    const sent = { name: 'Chair', dimensions: { width: 50 }, variants: [variant], category: ID };
+    const id = new Types.ObjectId(ID);
+    expect(await stored('StoredProduct', Product, ProductInput, sent, { tenant: id })).toEqual({
+      ...sent,
       visible: true,
-      dimensions: { width: 50 },
-      variants: [
-        { sku: 'A', price: Types.Decimal128.fromString('12.50'), dimensions: { width: 1, depth: 2 } },
-      ],
-      category: new Types.ObjectId(ID),
-      tenant: new Types.ObjectId(ID),
+      variants: [{ ...variant, price: Types.Decimal128.fromString('12.50') }],
+      category: id,
+      tenant: id,
     });
   });
 
@@ -75,12 +80,8 @@ describe('schemaOf', () => {
     class Tree {
       @IsNested(() => Node) root!: object;
     }
-    const Model = model('StoredTree', schemaOf(Tree));
     const root = { name: 'a', next: { name: 'b', children: [{ name: 'c', next: { name: 'd' } }] } };
-    const input = await new InputReader(Tree).read({ root });
-    const document = new Model(input, undefined, { strict: 'throw' });
-    await document.validate();
-    expect(document.toObject().root).toEqual(root);
+    expect(await stored('StoredTree', Tree, Tree, { root })).toEqual({ root });
   });
 
   it('lets explicit options of @Prop() win, and uses the type of the field decorator', () => {
@@ -93,28 +94,24 @@ describe('schemaOf', () => {
       @Prop({ required: false, unique: true }) @IsText({ min: 1, max: 5 }) code!: string;
       @Prop({ type: String }) @IsTimestamp() when!: Date;
       @Prop({ select: false }) @IsNested(() => Nested) nested!: Nested;
-
       @Prop({ index: true })
       @IsTextList({ maxEntries: 2, entry: { max: 5 }, optional: true })
       words?: string[];
-
       @Prop() @IsString() plain!: string;
     }
     for (const round of [1, 2]) {
-      const schema = schemaOf(Mixed);
-      const options = Object.fromEntries(
-        Object.entries(schema.paths).map(([path, type]) => [path, type.options as Record<string, unknown>]),
-      );
-      expect(options).toMatchObject({
-        price: { type: Schema.Types.Decimal128, required: true, index: true, select: false },
-        code: { type: String, required: false, unique: true },
-        when: { type: String, required: true },
-        words: { type: [String], index: true },
-        plain: { type: String },
+      expect({ round, paths: schemaOf(Mixed).paths }).toMatchObject({
+        round,
+        paths: {
+          price: { options: { type: Schema.Types.Decimal128, required: true, index: true, select: false } },
+          code: { options: { type: String, required: false, unique: true } },
+          when: { options: { type: String, required: true } },
+          words: { options: { type: [String], index: true } },
+          plain: { options: { type: String } },
+          nested: { instance: 'Embedded', options: { select: false } },
+        },
       });
-      expect({ round, nested: schema.path('nested').instance }).toEqual({ round, nested: 'Embedded' });
-      expect(Object.keys(schema.path('nested').schema?.paths ?? {})).toEqual(['text']);
-      expect(options.nested?.select).toBe(false);
+      expect(pathsOf(Mixed, 'nested')).toEqual(['text']);
     }
   });
 
@@ -128,19 +125,11 @@ describe('schemaOf', () => {
     }
     @MongooseSchema()
     class Holder {
-      @Prop({ type: WithIdentifier })
-      @ValidateNested()
-      @Type(() => WithIdentifier)
-      one!: WithIdentifier;
-
-      @Prop({ type: [Declared] })
-      @ValidateNested({ each: true })
-      @Type(() => Declared)
-      many!: Declared[];
+      @Prop({ type: WithIdentifier }) @ValidateNested() @TypeOf(() => WithIdentifier) one!: WithIdentifier;
+      @Prop({ type: [Declared] }) @ValidateNested({ each: true }) @TypeOf(() => Declared) many!: Declared[];
     }
-    const schema = schemaOf(Holder);
-    expect(Object.keys(schema.path('one').schema?.paths ?? {})).toEqual(['size', '_id']);
-    expect(Object.keys(schema.path('many').schema?.paths ?? {})).toEqual(['text']);
+    expect(pathsOf(Holder, 'one')).toEqual(['size', '_id']);
+    expect(pathsOf(Holder, 'many')).toEqual(['text']);
   });
 
   it('takes the classes of BSON for the types of the store', () => {
@@ -152,11 +141,9 @@ describe('schemaOf', () => {
       @Prop({ type: Types.Decimal128 }) price!: Types.Decimal128;
     }
     for (const round of [1, 2]) {
-      const { paths } = schemaOf(Owned);
-      const types = Object.fromEntries(Object.entries(paths).map(([path, type]) => [path, type.instance]));
-      expect({ round, types }).toEqual({
+      expect({ round, ...typesOf(Owned) }).toEqual({
         round,
-        types: {
+        ...{
           owner: 'ObjectId',
           readers: 'Array',
           designed: 'ObjectId',
@@ -164,7 +151,7 @@ describe('schemaOf', () => {
           _id: 'ObjectId',
         },
       });
-      expect(paths.readers?.options.type).toEqual([Schema.Types.ObjectId]);
+      expect(schemaOf(Owned).path('readers').options.type).toEqual([Schema.Types.ObjectId]);
     }
   });
 });

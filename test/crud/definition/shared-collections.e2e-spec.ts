@@ -41,17 +41,12 @@ describe('the name of a resource', () => {
       ],
       CRUD_CONNECTION,
     );
-    const app = await createResourceApp(CrudModule.forFeature(options), own);
-    try {
-      expect((await app.post('/parcels', { label: 'Books' })).status).toBe(201);
-      expect(
-        await app.app.get<Model<object>>(getModelToken('LabelReport', CRUD_CONNECTION)).countDocuments(),
-      ).toBe(1);
-      await app.app.get<Model<object>>(getModelToken('Box', CRUD_CONNECTION)).create({ litres: 3 });
-      const stored = app.database.collection('sendings').find({}, { projection: { _id: 0, __v: 0 } });
-      expect(await stored.toArray()).toEqual([{ kind: 'Box', litres: 3 }]);
-    } finally {
-      await app.close();
-    }
+    await using app = await createResourceApp(CrudModule.forFeature(options), own);
+    const modelOf = (name: string) => app.app.get<Model<object>>(getModelToken(name, CRUD_CONNECTION));
+    expect((await app.post('/parcels', { label: 'Books' })).status).toBe(201);
+    expect(await modelOf('LabelReport').countDocuments()).toBe(1);
+    await modelOf('Box').create({ litres: 3 });
+    const stored = app.database.collection('sendings').find({}, { projection: { _id: 0, __v: 0 } });
+    expect(await stored.toArray()).toEqual([{ kind: 'Box', litres: 3 }]);
   });
 });

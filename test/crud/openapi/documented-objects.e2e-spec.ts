@@ -1,53 +1,44 @@
 import { Body, Param } from '@nestjs/common';
-import { Prop, Schema } from '@nestjs/mongoose';
-import { CrudAction, CrudController, CrudModule, crudOptions } from '../../../src/common/crud/index.js';
+import { Prop } from '@nestjs/mongoose';
+import { ApiProperty } from '@nestjs/swagger';
+import { Schema } from 'mongoose';
 import {
+  CrudAction,
+  CrudController,
+  CrudModule,
+  CurrentScope,
+  IsListOf,
   IsNested,
   IsReference,
   IsText,
   IsWholeNumber,
   type JsonSchema,
-} from '../../../src/common/fields/index.js';
-import { CurrentScope, type TenantScope } from '../../../src/common/tenancy/index.js';
+  type TenantScope,
+} from '../../../src/index.js';
+import { feature, resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
 
 class Edition {
   @IsText({ max: 100 }) publisher!: string;
-  @IsReference(() => Book, { optional: true }) after?: string;
+  @IsReference(() => books.entity, { optional: true }) after?: string;
   @IsWholeNumber({ optional: true }) year?: number;
 }
-
-class BookInput {
-  @IsNested(() => Edition) first!: Edition;
-  @IsNested(() => Edition, { optional: true }) last?: Edition;
-}
-
-@Schema({ timestamps: true })
-class Book extends BookInput {
-  @Prop()
-  shelf?: string;
-}
-
 class Reprint {
   @IsNested(() => Edition) edition!: Edition;
 }
-
-const books = crudOptions({
-  entity: Book,
-  input: BookInput,
+const books = resource({
   name: 'books',
+  fields: { first: IsNested(() => Edition), last: IsNested(() => Edition, { optional: true }) },
+  kept: { shelf: Prop({ type: String }) },
   isolationFields: { all: { shelf: Object.assign(() => 'front', { anonymous: true }) } },
-  references: { 'first.after': { to: Book }, 'last.after': { to: Book } },
 });
+const to = books.entity;
+books.references = { 'first.after': { to }, 'last.after': { to } };
 
 class BooksController extends CrudController(books) {
   @CrudAction(books, {
-    method: 'POST',
-    path: ':id/reprint',
-    body: Reprint,
-    isolatedAs: 'update',
-    response: Reprint,
-    status: 200,
+    ...{ method: 'POST', path: ':id/reprint', isolatedAs: 'update' },
+    ...{ body: Reprint, response: Reprint, status: 200 },
   })
   reprint(@CurrentScope() _scope: TenantScope, @Param('id') _id: string, @Body() body: Reprint): Reprint {
     return body;
@@ -59,16 +50,42 @@ class BooksController extends CrudController(books) {
   }
 }
 
-describe('the document of nested objects', () => {
-  let schemas: Record<string, JsonSchema>;
-  let paths: Record<string, { post: { parameters: { name: string }[]; responses: object } }>;
-  const app = useResourceApp(CrudModule.forFeature(books, { controller: BooksController }));
-  beforeAll(async () => {
-    const document = (await app.get('/docs/openapi.json')).body;
-    schemas = document.components.schemas;
-    paths = document.paths;
-  });
+/** An entry with a member that only the server sets, and one that clients only send. */
+class Line {
+  @IsText({ max: 20 }) name!: string;
+  @Prop({ type: String, required: true, select: false }) @IsText({ max: 20 }) code!: string;
+  @Prop({ type: String, default: 'open' }) state?: string;
+}
+class SheetView {
+  @IsListOf(() => Line, { max: 5 }) lines!: Line[];
+}
+const fields = { title: IsText({ max: 20 }), lines: IsListOf(() => Line, { max: 5 }) };
 
+let schemas: Record<string, JsonSchema>;
+let paths: Record<string, { post: { parameters: { name: string }[]; responses: object } }>;
+const app = useResourceApp(
+  CrudModule.forFeature(books, { controller: BooksController }),
+  feature({ name: 'sheets', fields, output: SheetView }),
+  feature({
+    name: 'forms',
+    fields,
+    kept: {
+      meta: Prop({ type: Schema.Types.Mixed, default: { any: ['thing'] } }),
+      either: [
+        ApiProperty({ oneOf: [{ type: 'string' }, { type: 'number' }] }),
+        Prop({ type: Schema.Types.Mixed, default: 7 }),
+      ],
+    },
+  }),
+);
+beforeAll(async () => {
+  ({
+    components: { schemas },
+    paths,
+  } = (await app.get('/docs/openapi.json')).body);
+});
+
+describe('the document of nested objects', () => {
   it.each([
     ['BookCreate', ['first']],
     ['Book', ['_id', 'first', 'createdAt', 'updatedAt']],
@@ -81,10 +98,8 @@ describe('the document of nested objects', () => {
   });
 
   it('says in a body and an answer of a route of one’s own what each needs', () => {
-    expect(schemas.Reprint).toMatchObject({
-      required: ['edition'],
-      properties: { edition: { required: ['publisher'] } },
-    });
+    const properties = { edition: { required: ['publisher'] } };
+    expect(schemas.Reprint).toMatchObject({ required: ['edition'], properties });
   });
 
   it('needs nothing in a change', () => {
@@ -102,5 +117,32 @@ describe('the document of nested objects', () => {
     const { post } = paths['/books'] ?? {};
     expect(post?.responses).toHaveProperty('401');
     expect(post).toHaveProperty('security', []);
+  });
+});
+
+describe('the document of answers', () => {
+  const SHOWN = [{ name: 'a', state: 'open' }];
+
+  // Every answer is compared with the document as well.
+  it.each([
+    ['/forms', { title: 'A', lines: SHOWN, meta: { any: ['thing'] }, either: 7 }],
+    ['/sheets', { lines: SHOWN }],
+  ])('has what entries show, and fields of any type: %s', async (path, shown) => {
+    const sent = { title: 'A', lines: [{ name: 'a', code: 'secret' }] };
+    const { body } = await app.post(path, sent, { headers: { Prefer: 'return=representation' } });
+    expect(body).toEqual({ ...body, ...shown });
+    expect((await app.get(`${path}/${body._id}`)).body).toEqual(body);
+    expect((await app.get(`${path}?fields=lines`)).body).toEqual([{ _id: body._id, lines: SHOWN }]);
+  });
+
+  it.each(['Form', 'FormPart', 'Sheet', 'SheetPart'])('names no hidden member: %s', (name) => {
+    const { properties = {}, required } = schemas[name]?.properties?.lines?.items ?? {};
+    expect([Object.keys(properties), required]).toEqual([['name', 'state'], ['name']]);
+  });
+
+  it('says nothing of the values of a field without a type', () => {
+    const { meta, either } = schemas.Form?.properties ?? {};
+    expect([meta, either]).toMatchObject([{ anyOf: [{}] }, { oneOf: expect.any(Array) }]);
+    expect(meta).not.toHaveProperty('type');
   });
 });

@@ -90,53 +90,41 @@ const fieldsOfBodies = () =>
     return body && !route.endsWith('/query') ? valuesIn(body, route).slice(1) : [];
   });
 
-const isBounded = (schema: JsonSchema) =>
-  ({
-    string: [schema.maxLength, schema.pattern, schema.format, schema.enum].some(
-      (bound) => bound !== undefined,
-    ),
-    number: schema.minimum !== undefined && schema.maximum !== undefined,
-    integer: schema.minimum !== undefined && schema.maximum !== undefined,
-    array: schema.maxItems !== undefined,
-    boolean: true,
-    object: schema.additionalProperties !== undefined,
-  })[[schema.type].flat()[0] as string] === true;
+const has = (schema: JsonSchema, ...bounds: (keyof JsonSchema)[]) =>
+  bounds.filter((bound) => schema[bound] !== undefined).length;
+function isBounded(schema: JsonSchema): boolean {
+  const type = [schema.type].flat()[0] as string;
+  if (type === 'string') return has(schema, 'maxLength', 'pattern', 'format', 'enum') > 0;
+  if (type === 'number' || type === 'integer') return has(schema, 'minimum', 'maximum') === 2;
+  if (type === 'array') return has(schema, 'maxItems') === 1;
+  return type === 'boolean' || (type === 'object' && has(schema, 'additionalProperties') === 1);
+}
 
 describe('the document of the examples', () => {
   it('has every route', () => {
-    expect(
-      operations()
-        .map(({ route }) => route)
-        .filter((route) => /categories|orders|invoices|comments/.test(route))
-        .sort(),
-    ).toEqual([
-      'DELETE /articles/{articleId}/comments/{id}',
-      'DELETE /categories/{id}',
-      'GET /articles/{articleId}/comments',
-      'GET /articles/{articleId}/comments/count',
-      'GET /articles/{articleId}/comments/{id}',
-      'GET /categories',
-      'GET /categories/count',
-      'GET /categories/{id}',
-      'GET /invoices',
-      'GET /invoices/count',
-      'GET /invoices/{id}',
-      'GET /orders',
-      'GET /orders/count',
-      'GET /orders/{id}',
-      'PATCH /articles/{articleId}/comments/{id}',
-      'PATCH /categories/{id}',
-      'PATCH /orders/{id}',
-      'POST /articles/{articleId}/comments',
-      'POST /articles/{articleId}/comments/query',
-      'POST /categories',
-      'POST /categories/query',
-      'POST /categories/{id}/move',
-      'POST /invoices/query',
-      'POST /orders',
-      'POST /orders/query',
-      'POST /orders/{id}/status',
-      'PUT /invoices/{id}/address',
+    const listed = Object.entries(document.paths)
+      .filter(([path]) => /categories|orders|invoices|comments/.test(path))
+      .map(([path, methods]) => `${path} ${Object.keys(methods).sort().join(' ')}`);
+    expect(listed.sort()).toEqual([
+      '/articles/{articleId}/comments get post',
+      '/articles/{articleId}/comments/count get',
+      '/articles/{articleId}/comments/query post',
+      '/articles/{articleId}/comments/{id} delete get patch',
+      '/categories get post',
+      '/categories/count get',
+      '/categories/query post',
+      '/categories/{id} delete get patch',
+      '/categories/{id}/move post',
+      '/invoices get',
+      '/invoices/count get',
+      '/invoices/query post',
+      '/invoices/{id} get',
+      '/invoices/{id}/address put',
+      '/orders get post',
+      '/orders/count get',
+      '/orders/query post',
+      '/orders/{id} get patch',
+      '/orders/{id}/status post',
     ]);
     const ids = operations().map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
@@ -149,74 +137,56 @@ describe('the document of the examples', () => {
 
   it('has an example of each value, unless its type, its default or its members are one', () => {
     const bare = fieldsOfBodies().filter(
-      ([at, { example, default: value, enum: values, properties, items }]) =>
-        example === undefined &&
-        value === undefined &&
-        !values &&
-        !properties &&
-        !items &&
-        !at.endsWith('[]'),
+      ([at, schema]) =>
+        has(schema, 'example', 'default', 'enum', 'properties', 'items') === 0 && !at.endsWith('[]'),
     );
     expect(bare.map(([at]) => at)).toEqual([]);
   });
 
   it('names all fields of a nested, a plain and a mapped class', () => {
-    const namesOf = (name: string) => Object.keys(document.components.schemas[name]?.properties ?? {});
-    expect(namesOf('ProductCreate')).toEqual([
-      'name',
-      'price',
-      'colour',
-      'dimensions',
-      'variants',
-      'category',
-    ]);
-    expect(namesOf('EventCreate').sort()).toEqual(['guests', 'length', 'notes', 'place', 'starts', 'title']);
-    expect(namesOf('UserCreate').sort()).toEqual(['email', 'name', 'password', 'role']);
-    expect(namesOf('UserUpdate').sort()).toEqual(['name', 'password']);
-    expect(namesOf('User').sort()).toEqual(['_id', 'email', 'initials', 'name', 'role']);
+    const namesOf = (name: string) =>
+      Object.keys(document.components.schemas[name]?.properties ?? {}).join(' ');
+    expect(namesOf('ProductCreate')).toBe('name price colour dimensions variants category');
+    const sorted = (name: string) => namesOf(name).split(' ').sort().join(' ');
+    expect(sorted('EventCreate')).toBe('guests length notes place starts title');
+    expect(sorted('UserCreate')).toBe('email name password role');
+    expect(sorted('UserUpdate')).toBe('name password');
+    expect(sorted('User')).toBe('_id email initials name role');
   });
 
   it('shows an expandable reference as an identifier or a record', () => {
-    const product = {
-      oneOf: [expect.objectContaining({ type: 'string' }), { $ref: '#/components/schemas/Product' }],
-    };
-    const lineOf = (name: string) => document.components.schemas[name]?.properties?.lines?.items?.properties;
-    expect(lineOf('OrderExpandable')?.product).toEqual(product);
+    const { schemas } = document.components;
+    const shared = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+    const lineOf = (name: string) => schemas[name]?.properties?.lines?.items?.properties;
+    expect(lineOf('OrderExpandable')?.product).toEqual({
+      oneOf: [expect.objectContaining({ type: 'string' }), shared('Product')],
+    });
     expect(lineOf('Order')?.product).toMatchObject({ type: 'string' });
     const list = document.paths['/orders']?.get as unknown as {
       parameters: { name: string }[];
       responses: Record<string, { content: object }>;
     };
     expect(list.parameters.find(({ name }) => name === 'expand')).toMatchObject({
-      in: 'query',
-      style: 'form',
-      explode: false,
+      ...{ in: 'query', style: 'form', explode: false },
       schema: { type: 'array', items: { type: 'string', enum: ['lines.product'] } },
     });
+    const line = { anyOf: [shared('OrderExpandable'), shared('OrderExpandablePart')] };
     expect(list.responses['200']?.content).toEqual({
-      'application/json': { schema: { $ref: '#/components/schemas/OrderPage' } },
-      'application/x-ndjson': {
-        schema: {
-          anyOf: [
-            { $ref: '#/components/schemas/OrderExpandable' },
-            { $ref: '#/components/schemas/OrderExpandablePart' },
-          ],
-        },
-      },
+      'application/json': { schema: shared('OrderPage') },
+      'application/x-ndjson': { schema: line },
       'text/csv': { schema: { type: 'string' } },
     });
-    expect(Object.keys(document.components.schemas)).not.toContain('EventExpandable');
+    expect(Object.keys(schemas)).not.toContain('EventExpandable');
   });
 
   it('lets null remove the optional fields of an update, and only those', () => {
+    const isNullable = ({ type }: JsonSchema) => [type].flat().includes('null' as never);
     const nullable = Object.entries(document.components.schemas)
       .filter(([name]) => name.endsWith('Update'))
-      .map(([name, { properties = {} }]) => [
-        name,
-        Object.keys(properties)
-          .filter((field) => [properties[field]?.type].flat().includes('null' as never))
-          .sort(),
-      ]);
+      .map(([name, { properties = {} }]) => {
+        const fields = Object.keys(properties).filter((field) => isNullable(properties[field] ?? {}));
+        return [name, fields.sort()];
+      });
     expect(Object.fromEntries(nullable)).toEqual({
       AccountUpdate: [],
       ArticleUpdate: ['text'],
@@ -236,20 +206,20 @@ describe('the document of the examples', () => {
   });
 
   it('lists the errors of every route', () => {
+    const found = (route: string) => operations().find((one) => one.route === route)?.operation.responses;
     const errorsOf = (route: string) =>
-      Object.keys(operations().find((found) => found.route === route)?.operation.responses ?? {})
+      Object.keys(found(route) ?? {})
         .filter((status) => status >= '400')
         .join(' ');
+    const ofWrites = '400 401 403 404 409 412 413 414 415 422 429 500 503';
     expect(errorsOf('GET /articles')).toBe('400 429 500 503');
     expect(errorsOf('POST /users')).toBe('400 401 403 409 413 415 422 429 500 503');
-    expect(errorsOf('POST /categories/{id}/move')).toBe(
-      '400 401 403 404 409 412 413 414 415 422 429 500 503',
-    );
-    expect(errorsOf('POST /orders/{id}/status')).toBe('400 401 403 404 409 412 413 414 415 422 429 500 503');
-    expect(errorsOf('PUT /invoices/{id}/address')).toBe('400 401 403 404 409 412 413 414 415 429 500 503');
+    expect(errorsOf('POST /categories/{id}/move')).toBe(ofWrites);
+    expect(errorsOf('POST /orders/{id}/status')).toBe(ofWrites);
+    expect(errorsOf('PUT /invoices/{id}/address')).toBe(ofWrites.replace('422 ', ''));
     expect(errorsOf('DELETE /products/{id}')).toBe('400 401 403 404 409 412 414 429 500 503');
-    const ofGuard = operations().find(({ route }) => route === 'POST /users')?.operation.responses['403'];
-    expect(ofGuard).toMatchObject({ description: 'Forbidden, or Insufficient scope, or Tenant required' });
+    const description = 'Forbidden, or Insufficient scope, or Tenant required';
+    expect(found('POST /users')?.['403']).toMatchObject({ description });
     for (const { route, operation } of operations()) {
       const statuses = Object.keys(operation.responses);
       const ofToken = operation.security.length > 0 ? ['401', '403'] : [];
@@ -287,7 +257,7 @@ it(
     const { drive } = (await import(join(folder, 'client.js'))) as {
       drive: (url: string, token: string) => Promise<object>;
     };
-    expect(await drive(app.url, await tokenOf(ACME, { sub: 'ada', role: 'admin' }))).toEqual({
+    expect(await drive(app.url, tokenOf(ACME, { sub: 'ada', role: 'admin' }))).toEqual({
       moved: ['shoes', true],
       circle: 'CONFLICT',
       price: '89.90',

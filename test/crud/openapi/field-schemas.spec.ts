@@ -11,34 +11,22 @@ import {
   SwaggerModule,
 } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import {
-  fieldsOf,
-  IsListOf,
-  IsNested,
-  IsText,
-  jsonSchemaOf,
-  unvalidatedFieldsOf,
-  schemaOf,
-} from '../../../src/common/fields/index.js';
+import { fieldsOf, unvalidatedFieldsOf } from '../../../src/common/fields/index.js';
+import { IsListOf, IsNested, IsText, jsonSchemaOf, schemaOf } from '../../../src/index.js';
 import { Product, ProductInput } from '../../support/product-input.js';
 
+/** A closed object; without required fields, like a merge patch, unless some are named. */
+const object = (properties: object, required?: string[]) => ({
+  ...{ type: 'object', properties, additionalProperties: false },
+  ...(required && { required }),
+});
 const WIDTH = { type: 'integer', minimum: 1, maximum: 500 };
-const DIMENSIONS = {
-  type: 'object',
-  properties: { width: WIDTH, depth: WIDTH },
-  required: ['width'],
-  additionalProperties: false,
-};
-const VARIANT = {
-  type: 'object',
-  properties: {
-    sku: { type: 'string', minLength: 1, maxLength: 20 },
-    price: { type: 'string', format: 'decimal', pattern: '^-?(0|[1-9]\\d*)(\\.\\d{1,2})?$' },
-    dimensions: DIMENSIONS,
-  },
-  required: ['sku', 'price'],
-  additionalProperties: false,
-};
+const DIMENSIONS = object({ width: WIDTH, depth: WIDTH }, ['width']);
+const price = { type: 'string', format: 'decimal', pattern: '^-?(0|[1-9]\\d*)(\\.\\d{1,2})?$' };
+const VARIANT = object(
+  { sku: { type: 'string', minLength: 1, maxLength: 20 }, price, dimensions: DIMENSIONS },
+  ['sku', 'price'],
+);
 const PROPERTIES = {
   name: { type: 'string', minLength: 1, maxLength: 200, example: 'Chair' },
   visible: { type: 'boolean', default: true },
@@ -50,31 +38,19 @@ const PROPERTIES = {
 
 describe('jsonSchemaOf', () => {
   it('describes a class with its nested classes', () => {
-    expect(jsonSchemaOf(ProductInput)).toEqual({
-      type: 'object',
-      properties: PROPERTIES,
-      required: ['name', 'variants'],
-      additionalProperties: false,
-    });
+    expect(jsonSchemaOf(ProductInput)).toEqual(object(PROPERTIES, ['name', 'variants']));
   });
 
   it('describes a merge patch: all optional, null for what may go, nested objects partial, lists whole', () => {
-    expect(jsonSchemaOf(ProductInput, { partial: true })).toEqual({
-      type: 'object',
-      properties: {
-        ...PROPERTIES,
-        visible: { ...PROPERTIES.visible, nullable: true },
-        dimensions: {
-          type: 'object',
-          properties: { width: WIDTH, depth: { ...WIDTH, nullable: true } },
-          additionalProperties: false,
-          nullable: true,
-        },
-        labels: { ...PROPERTIES.labels, nullable: true },
-        category: { ...PROPERTIES.category, nullable: true },
-      },
-      additionalProperties: false,
-    });
+    const nullable = true;
+    const changes = {
+      ...PROPERTIES,
+      visible: { ...PROPERTIES.visible, nullable },
+      dimensions: { ...object({ width: WIDTH, depth: { ...WIDTH, nullable } }), nullable },
+      labels: { ...PROPERTIES.labels, nullable },
+      category: { ...PROPERTIES.category, nullable },
+    };
+    expect(jsonSchemaOf(ProductInput, { partial: true })).toEqual(object(changes));
   });
 
   it('stops if a class contains itself', () => {
@@ -83,12 +59,8 @@ describe('jsonSchemaOf', () => {
       @IsListOf(() => Node, { max: 9, optional: true }) children?: object[];
     }
     const name = { type: 'string', maxLength: 5 };
-    const level = (items: object) => ({
-      type: 'object',
-      properties: { name, children: { type: 'array', items, maxItems: 9 } },
-      required: ['name'],
-      additionalProperties: false,
-    });
+    const level = (items: object) =>
+      object({ name, children: { type: 'array', items, maxItems: 9 } }, ['name']);
     expect(jsonSchemaOf(Node)).toEqual(level(level(level(level({ type: 'object' })))));
     expect(fieldsOf(Node).map((field) => field.name)).toEqual(['name', 'children']);
   });
@@ -122,25 +94,13 @@ describe('fieldsOf', () => {
     class Picked extends PickType(ProductInput, ['name', 'dimensions', 'category']) {}
     class Omitted extends OmitType(ProductInput, ['variants']) {}
     class Partial extends PartialType(ProductInput) {}
-    expect(jsonSchemaOf(Picked)).toEqual({
-      type: 'object',
-      properties: {
-        name: PROPERTIES.name,
-        dimensions: DIMENSIONS,
-        category: PROPERTIES.category,
-      },
-      required: ['name'],
-      additionalProperties: false,
-    });
+    const { name, category } = PROPERTIES;
+    expect(jsonSchemaOf(Picked)).toEqual(object({ name, dimensions: DIMENSIONS, category }, ['name']));
     expect(schemaOf(Picked).path('name')).toMatchObject({ instance: 'String', isRequired: true });
     expect(fieldsOf(Omitted).map(({ name }) => name)).toEqual(
       Object.keys(PROPERTIES).filter((name) => name !== 'variants'),
     );
-    expect(jsonSchemaOf(Partial)).toEqual({
-      type: 'object',
-      properties: PROPERTIES,
-      additionalProperties: false,
-    });
+    expect(jsonSchemaOf(Partial)).toEqual(object(PROPERTIES));
   });
 
   it('names the field whose nested class is undefined, as a circular import leaves it', () => {
@@ -202,24 +162,16 @@ describe('the explorer', () => {
     const app = await NestFactory.create(ProductsModule, new FastifyAdapter(), { logger: false });
     const { components } = SwaggerModule.createDocument(app, new DocumentBuilder().build());
     await app.close();
-    const { additionalProperties: _closed, ...dimensions } = DIMENSIONS;
-    const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+    const open = ({ additionalProperties: _closed, ...schema }: ReturnType<typeof object>, changed = {}) => ({
+      ...schema,
+      properties: { ...schema.properties, ...changed },
+    });
+    const dimensions = { $ref: '#/components/schemas/Dimensions' };
+    const variants = { type: 'array', items: { $ref: '#/components/schemas/Variant' }, maxItems: 50 };
     expect(components?.schemas).toEqual({
-      ProductInput: {
-        type: 'object',
-        properties: {
-          ...PROPERTIES,
-          dimensions: ref('Dimensions'),
-          variants: { type: 'array', items: ref('Variant'), maxItems: 50 },
-        },
-        required: ['name', 'variants'],
-      },
-      Dimensions: dimensions,
-      Variant: {
-        type: 'object',
-        properties: { ...VARIANT.properties, dimensions: ref('Dimensions') },
-        required: VARIANT.required,
-      },
+      ProductInput: open(object(PROPERTIES, ['name', 'variants']), { dimensions, variants }),
+      Dimensions: open(DIMENSIONS),
+      Variant: open(VARIANT, { dimensions }),
     });
   });
 });

@@ -3,21 +3,28 @@ import { useTestApp } from '../../support/test-app.js';
 interface Parameter {
   name: string;
   in: string;
-  style?: string;
-  explode?: boolean;
-  description: string;
-  schema: { oneOf?: object[]; enum?: string[]; items?: { enum: string[] } };
+  schema: object;
+}
+interface Document {
+  paths: Record<string, { get: { parameters: Parameter[]; responses: Record<string, object> } }>;
+  components: { schemas: { PostWhere: { properties: Record<string, Condition> } } };
+}
+interface Condition {
+  oneOf?: { properties: { in?: { example: unknown } } }[];
 }
 
 describe('the parameters of a query in the document', () => {
-  let paths: Record<string, { get: { parameters: Parameter[]; responses: Record<string, object> } }>;
+  let document: Document;
   const app = useTestApp();
   beforeAll(async () => {
-    ({ paths } = (await app.get('/docs/openapi.json')).body);
+    document = (await app.get('/docs/openapi.json')).body as Document;
   });
 
-  const queryOf = (path: string) => paths[path]?.get.parameters.filter((one) => one.in === 'query') ?? [];
+  const get = (path: string) => document.paths[path]?.get;
+  const queryOf = (path: string) => get(path)?.parameters.filter((one) => one.in === 'query') ?? [];
   const named = (path: string, name: string) => queryOf(path).find((one) => one.name === name);
+  const json = (schema: object) => ({ content: { 'application/json': { schema } } });
+  const shared = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
   it('are those that the list, the count and one record take, and no other', () => {
     const namesOf = (path: string) => queryOf(path).map(({ name }) => name);
@@ -29,11 +36,7 @@ describe('the parameters of a query in the document', () => {
   });
 
   it('have an example of each list of values, which a query in a body accepts', async () => {
-    const { components } = (await app.get('/docs/openapi.json')).body;
-    const conditions = Object.entries(components.schemas.PostWhere.properties) as [
-      string,
-      { oneOf?: { properties: { in?: { example: unknown } } }[] },
-    ][];
+    const conditions = Object.entries(document.components.schemas.PostWhere.properties);
     const lists = conditions.flatMap(([path, { oneOf }]) => {
       const { in: list } = oneOf?.[1]?.properties ?? {};
       return list ? [{ [path]: { in: list.example } }] : [];
@@ -46,79 +49,47 @@ describe('the parameters of a query in the document', () => {
   });
 
   it('describe a filter in its short form and by operators', () => {
+    const time = { type: 'string', format: 'date-time' };
+    const list = { type: 'string', description: expect.stringContaining('at most 100 values') };
+    const properties = {
+      eq: { ...time, description: 'Equal' },
+      ne: { ...time, description: 'Not equal, or without the field' },
+      gt: { ...time, description: 'Greater than' },
+      gte: { ...time, description: 'Greater than, or equal' },
+      lt: { ...time, description: 'Less than' },
+      lte: { ...time, description: 'Less than, or equal' },
+      in: list,
+      nin: list,
+      exists: { type: 'boolean', description: expect.stringContaining('not null') },
+    };
     expect(named('/todos', 'dueAt')).toEqual({
-      name: 'dueAt',
-      in: 'query',
-      required: false,
-      style: 'deepObject',
-      explode: true,
+      ...{ name: 'dueAt', in: 'query', required: false, style: 'deepObject', explode: true },
       description: expect.stringContaining('`dueAt[gte]=2026-12-31T12:00:00Z`'),
       schema: {
-        oneOf: [
-          { type: 'string', format: 'date-time' },
-          {
-            type: 'object',
-            minProperties: 1,
-            additionalProperties: false,
-            properties: {
-              eq: { type: 'string', format: 'date-time', description: 'Equal' },
-              ne: { type: 'string', format: 'date-time', description: 'Not equal, or without the field' },
-              gt: { type: 'string', format: 'date-time', description: 'Greater than' },
-              gte: { type: 'string', format: 'date-time', description: 'Greater than, or equal' },
-              lt: { type: 'string', format: 'date-time', description: 'Less than' },
-              lte: { type: 'string', format: 'date-time', description: 'Less than, or equal' },
-              in: { type: 'string', description: expect.stringContaining('at most 100 values') },
-              nin: { type: 'string', description: expect.stringContaining('at most 100 values') },
-              exists: { type: 'boolean', description: expect.stringContaining('not null') },
-            },
-          },
-        ],
+        oneOf: [time, { type: 'object', minProperties: 1, additionalProperties: false, properties }],
       },
     });
   });
 
   it('list the orders and the fields', () => {
+    const orders = '-createdAt createdAt -updatedAt updatedAt title -title -deletedAt deletedAt'.split(' ');
     expect(named('/posts/api', 'sort')?.schema).toEqual({
       type: 'string',
-      enum: [
-        '-createdAt',
-        'createdAt',
-        '-updatedAt',
-        'updatedAt',
-        'title',
-        '-title',
-        '-deletedAt',
-        'deletedAt',
-      ],
       default: '-createdAt',
+      enum: orders,
     });
+    const fields = ['_id', 'title', 'content', 'tags', 'tenant', 'deletedAt', 'createdAt', 'updatedAt'];
     expect(named('/posts/api/{id}', 'fields')).toMatchObject({
       style: 'form',
       explode: false,
-      schema: {
-        type: 'array',
-        minItems: 1,
-        items: {
-          type: 'string',
-          enum: ['_id', 'title', 'content', 'tags', 'tenant', 'deletedAt', 'createdAt', 'updatedAt'],
-        },
-      },
+      schema: { type: 'array', minItems: 1, items: { type: 'string', enum: fields } },
     });
   });
 
   it('let an answer be a part of the record', () => {
-    const either = {
-      anyOf: [{ $ref: '#/components/schemas/Todo' }, { $ref: '#/components/schemas/TodoPart' }],
-    };
-    expect(paths['/todos/{id}']?.get.responses['200']).toMatchObject({
-      content: { 'application/json': { schema: either } },
-    });
-    expect(paths['/todos']?.get.responses['200']).toMatchObject({
-      content: {
-        'application/json': {
-          schema: { oneOf: [{ type: 'array', items: either }, { $ref: '#/components/schemas/TodoPage' }] },
-        },
-      },
-    });
+    const either = { anyOf: [shared('Todo'), shared('TodoPart')] };
+    const list = { oneOf: [{ type: 'array', items: either }, shared('TodoPage')] };
+    expect(get('/todos/{id}')?.responses['200']).toMatchObject(json(either));
+    expect(get('/todos')?.responses['200']).toMatchObject(json(list));
   });
 });
