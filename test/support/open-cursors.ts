@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { mongo } from 'mongoose';
 import type { TestApp } from './test-app.js';
 
@@ -30,4 +32,30 @@ export function watchCursors(app: TestApp): ReadonlyMap<string, number> {
     else open.set(id, given);
   });
   return open;
+}
+
+/**
+ * A function that sends a GET of which no more is read than a test asks for; the requests of a test end with it.
+ *
+ * @returns the response, and what ends all requests so far
+ */
+export function useUnhurriedReaders(app: TestApp) {
+  const open: ClientRequest[] = [];
+  const endAll = () => open.splice(0).forEach((sent) => sent.destroy());
+  afterEach(endAll);
+  const start = async (path: string, headers: Record<string, string> = {}) => {
+    const sent = request(app.url + path, { headers }).end();
+    open.push(sent);
+    sent.on('error', () => undefined);
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    return response;
+  };
+  return { start, endAll };
+}
+
+/** Reads the rest of a response. */
+export async function restOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
 }

@@ -1,8 +1,9 @@
-import { decodeJwt } from 'jose';
 import { sendBytes } from '../../support/raw-http.js';
 import { SECURITY_HEADERS } from '../../support/security-headers.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 import { createTestApp, useTestApp } from '../../support/test-app.js';
+
+const token = tokenOf(ACME, { jti: 'unmistakable' });
 
 describe('every answer', () => {
   const app = useTestApp({ env: { CORS_ORIGINS: 'https://a.example.com' } });
@@ -15,19 +16,17 @@ describe('every answer', () => {
     });
 
   it('lets pages of an allowed origin call it', async () => {
-    const asked = await preflight('https://a.example.com');
-    expect(asked.status).toBe(204);
-    expect(asked.headers.get('access-control-allow-origin')).toBe('https://a.example.com');
-    expect(asked.headers.get('access-control-allow-methods')).toBe(
-      'GET, HEAD, QUERY, POST, PUT, PATCH, DELETE',
-    );
+    const { status, headers } = await preflight('https://a.example.com');
+    const methods = headers.get('access-control-allow-methods');
+    expect([status, methods]).toEqual([204, 'GET, HEAD, QUERY, POST, PUT, PATCH, DELETE']);
+    expect(headers.get('access-control-allow-origin')).toBe('https://a.example.com');
     const got = await app.get('/todos', { headers: { Origin: 'https://a.example.com' } });
     expect(got.headers.get('access-control-allow-origin')).toBe('https://a.example.com');
     expect(got.headers.get('access-control-expose-headers')).toContain('ETag');
   });
 
   it('does not let pages of other origins call it, or of any origin by default', async () => {
-    const closed = await createTestApp();
+    await using closed = await createTestApp();
     for (const [origin, target] of [
       ['https://b.example.com', app],
       ['https://a.example.com', closed],
@@ -36,7 +35,6 @@ describe('every answer', () => {
       const got = await target.get('/todos', { headers: { Origin: origin } });
       expect(got.headers.get('access-control-allow-origin')).toBeNull();
     }
-    await closed.close();
   });
 
   it('sends the same security headers with every answer', async () => {
@@ -63,10 +61,10 @@ describe('every answer', () => {
   });
 
   it('keeps the request id of the client, and generates one if it is missing or malformed', async () => {
-    const idOf = async (sent?: string) =>
-      (await app.get('/todos', { headers: sent ? { 'X-Request-Id': sent } : {} })).headers.get(
-        'x-request-id',
-      );
+    const idOf = async (sent?: string) => {
+      const { headers } = await app.get('/todos', { headers: sent ? { 'X-Request-Id': sent } : {} });
+      return headers.get('x-request-id');
+    };
     expect(await idOf('order-17.a_B')).toBe('order-17.a_B');
     const made = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
     for (const sent of [undefined, 'with space', 'x'.repeat(65), '{"a":1}']) {
@@ -75,39 +73,78 @@ describe('every answer', () => {
   });
 
   it('logs one line per request, with its id and tenant, but not its query or token', async () => {
-    const token = await tokenOf(ACME, { jti: 'unmistakable' });
+    const path = `/posts/api/${ACME}`;
     await app.get('/todos?limit=17', { headers: { 'X-Request-Id': 'first' } });
-    await app.del(`/posts/api/${ACME}`, { token, headers: { 'X-Request-Id': 'second' } });
-    const lines = app.logLines.filter(({ msg }) => msg === 'answered');
-    const common = {
-      level: 'info',
-      time: expect.any(String),
-      ms: expect.any(Number),
-      msg: 'answered',
-      status: 200,
-    };
-    expect(lines.filter(({ requestId }) => requestId === 'first')).toEqual([
-      expect.objectContaining({ ...common, requestId: 'first', method: 'GET', path: '/todos' }),
-    ]);
-    expect(lines.filter(({ requestId }) => requestId === 'second')).toEqual([
-      expect.objectContaining({
-        ...common,
-        requestId: 'second',
-        method: 'DELETE',
-        path: `/posts/api/${ACME}`,
-        tenant: ACME,
-      }),
-    ]);
+    await app.del(path, { token, headers: { 'X-Request-Id': 'second' } });
+    const common = { level: 'info', time: expect.any(String), ms: expect.any(Number), msg: 'answered' };
+    for (const line of [
+      { requestId: 'first', method: 'GET', path: '/todos' },
+      { requestId: 'second', method: 'DELETE', path, tenant: ACME },
+    ]) {
+      const { requestId } = line;
+      const lines = app.logLines.filter((one) => one.msg === 'answered' && one.requestId === requestId);
+      expect(lines).toEqual([expect.objectContaining({ ...common, status: 200, ...line })]);
+    }
     const written = JSON.stringify(app.logLines);
     expect(written).not.toContain('limit=17');
     expect(written).not.toContain(token.split('.')[1]);
-    expect(decodeJwt(token).jti).toBe('unmistakable');
   });
 
   it('logs nothing below LOG_LEVEL', async () => {
-    const quiet = await createTestApp({ env: { LOG_LEVEL: 'warn' } });
+    await using quiet = await createTestApp({ env: { LOG_LEVEL: 'warn' } });
     await quiet.get('/todos');
     expect(quiet.logLines).toEqual([]);
-    await quiet.close();
+  });
+
+  const unchanged = { 'If-None-Match': '"0"' };
+  it.each<[title: string, storing: string, cases: [number, string, string, object?][]]>([
+    [
+      'lets a cache store public reads if it revalidates each time',
+      'no-cache',
+      [
+        [200, 'GET', ':todo'],
+        [200, 'HEAD', ':todo'],
+        [200, 'GET', '/todos'],
+        [200, 'GET', '/posts/api?limit=1'],
+        [304, 'GET', ':todo', { headers: unchanged }],
+      ],
+    ],
+    [
+      'lets only the client store a read with a token, and only if it has an ETag',
+      'private, no-cache',
+      [
+        [200, 'GET', ':post', { token }],
+        [304, 'GET', ':post', { token, headers: unchanged }],
+      ],
+    ],
+    [
+      'lets nobody store a read with a token that has no ETag',
+      'no-store',
+      [
+        [200, 'GET', '/posts/api?archived=include', { token }],
+        [200, 'GET', '/subscriptions', { token }],
+      ],
+    ],
+    [
+      'lets nobody store an error, or the answer to a write',
+      'no-store',
+      [
+        [201, 'POST', '/todos', { body: { title: 'y' } }],
+        [200, 'PATCH', ':todo', { body: { title: 'y' } }],
+        [200, 'DELETE', ':todo'],
+        [404, 'GET', ':todo'],
+        [404, 'GET', '/nothing'],
+        [401, 'POST', '/posts/api', { body: { title: 'z' } }],
+      ],
+    ],
+  ])('%s', async (_title, storing, cases) => {
+    const todo = `/todos/${(await app.post('/todos', { title: 'x' })).body._id}`;
+    const post = `/posts/api/${(await app.post('/posts/api', { title: 'x' }, { token })).body._id}`;
+    for (const [expected, method, path, request] of cases) {
+      const at = path.replace(':todo', todo).replace(':post', post);
+      const { status, headers } = await app.request(method, at, request);
+      const got = [method, path, status, headers.get('cache-control')];
+      expect(got).toEqual([method, path, expected, storing]);
+    }
   });
 });

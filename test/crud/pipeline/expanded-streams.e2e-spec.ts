@@ -1,14 +1,12 @@
 /** @slow */
 import { once } from 'node:events';
-import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Types } from 'mongoose';
-import { CrudModule } from '../../../src/common/crud/index.js';
-import { IsReference, IsText } from '../../../src/common/fields/index.js';
+import { CrudModule, IsReference, IsText } from '../../../src/index.js';
 import { useProxiedApp } from '../../support/proxied-app.js';
 import { eventually } from '../../support/eventually.js';
-import { watchCursors } from '../../support/open-cursors.js';
+import { restOf, useUnhurriedReaders, watchCursors } from '../../support/open-cursors.js';
 import { resourceRoot } from '../../support/resource-app.js';
 import { watchCommands } from '../../support/sent-commands.js';
 import { resource } from '../../support/resource.js';
@@ -30,39 +28,26 @@ const app = useProxiedApp({
     resourceRoot(environment, database, [CrudModule.forFeature(shelves), CrudModule.forFeature(books)]),
 });
 let cursors: ReadonlyMap<string, number>;
-const open: ClientRequest[] = [];
+const readers = useUnhurriedReaders(app);
+/** Starts to read all books with their shelves. */
+const startReading = () => readers.start('/books?expand=shelf', { Accept: 'application/x-ndjson' });
 
 beforeAll(async () => {
   cursors = watchCursors(app);
   const times = { createdAt: new Date(), updatedAt: new Date(), __v: 0 };
-  const stored = Array.from({ length: SHELVES }, (_, i) => ({
-    ...times,
-    _id: new Types.ObjectId(),
-    label: `Shelf ${i}`,
-  }));
-  await app.database.collection('shelves').insertMany(stored);
+  const ids = Array.from({ length: SHELVES }, () => new Types.ObjectId());
+  const shelves = ids.map((_id, i) => ({ ...times, _id, label: `Shelf ${i}` }));
+  await app.database.collection('shelves').insertMany(shelves);
   const text = 'x'.repeat(500);
   for (let at = 0; at < RECORDS; at += 10_000) {
     const books = Array.from({ length: 10_000 }, (_, i) => ({
       ...times,
       text,
-      shelf: stored[(at + i) % SHELVES]?._id,
+      shelf: ids[(at + i) % SHELVES],
     }));
     await app.database.collection('books').insertMany(books);
   }
 }, PATIENCE);
-afterEach(() => open.splice(0).forEach((sent) => sent.destroy()));
-
-/** Starts to read all books with their shelves. */
-async function startReading(): Promise<IncomingMessage> {
-  const headers = { Accept: 'application/x-ndjson' };
-  const sent = request(`${app.url}/books?expand=shelf`, { headers }).end();
-  open.push(sent);
-  sent.on('error', () => undefined);
-  const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  return response;
-}
-
 /** The bytes that are still in use once garbage is collected. */
 function liveHeap(): () => number {
   setFlagsFromString('--expose-gc');
@@ -123,9 +108,6 @@ it('breaks the connection if the database is lost in mid-stream', async () => {
   const response = await startReading();
   await once(response, 'readable');
   await app.proxy.turn('refuse');
-  const reading = (async () => {
-    for await (const _ of response);
-  })();
-  await expect(reading).rejects.toMatchObject({ code: 'ECONNRESET' });
+  await expect(restOf(response)).rejects.toMatchObject({ code: 'ECONNRESET' });
   expect(response.complete).toBe(false);
 });

@@ -1,64 +1,55 @@
 /** @mongodb */
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Prop } from '@nestjs/mongoose';
 import { IsObject, IsOptional } from 'class-validator';
-import { Schema as MongooseSchema } from 'mongoose';
-import { CrudModule } from '../../../src/common/crud/index.js';
-import { IsListOf } from '../../../src/common/fields/index.js';
+import { Schema, Types } from 'mongoose';
+import { IsListOf } from '../../../src/index.js';
 import { expectInvalid, expectProblem } from '../../support/problems.js';
+import { feature } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
+import type { TestResponse } from '../../support/test-app.js';
 
 class Shelf {
-  @Prop({ type: Map, of: String })
-  @IsObject()
-  @IsOptional()
-  labels?: Record<string, string>;
+  @Prop({ type: Map, of: String }) @IsObject() @IsOptional() labels?: Record<string, string>;
 }
-
 class SettingInput extends Shelf {
-  @Prop({ type: MongooseSchema.Types.Mixed })
-  @IsObject()
-  @IsOptional()
-  extra?: Record<string, unknown>;
-
+  @Prop({ type: Schema.Types.Mixed }) @IsObject() @IsOptional() extra?: Record<string, unknown>;
   @IsListOf(() => Shelf, { max: 9, optional: true }) shelves?: Shelf[];
 }
-
-@Schema({ timestamps: true })
-class Setting extends SettingInput {}
 
 const HARMFUL =
   'The body is nested too deeply, or has an object with more than 10,000 names or a nested field named "constructor" or "_bsontype".';
 
 describe('names that clients choose', () => {
-  const app = useResourceApp(
-    CrudModule.forFeature({
-      entity: Setting,
-      input: SettingInput,
-      name: 'settings',
-      bulk: true,
-      import: true,
-    }),
-  );
+  const app = useResourceApp(feature({ name: 'settings', fields: SettingInput, bulk: true, import: true }));
 
-  const both = async (body: object) => {
-    const one = `/settings/${(await app.post('/settings', { labels: { a: 'b' } })).body._id}`;
+  const create = async (body: object) => (await app.post('/settings', body)).body._id as string;
+  /** Sends a body as a new record, and as a change of one. */
+  const both = async (body: object | string, before: object = { labels: { a: 'b' } }) => {
+    const one = `/settings/${await create(before)}`;
     return [
       { path: '/settings', response: await app.post('/settings', body) },
       { path: one, response: await app.patch(one, body) },
     ];
   };
+  /** Stores a record with an object that no client could send. */
+  async function storedWith(extra: object) {
+    const _id = await create({});
+    const stored = app.database.collection('settings');
+    await stored.updateOne({ _id: new Types.ObjectId(_id) }, { $set: { extra } });
+    return `/settings/${_id}`;
+  }
+  const expectTooLarge = (response: TestResponse, instance: string, detail: string) =>
+    expectProblem(response, { status: 413, code: 'BODY_TOO_LARGE', detail, instance });
 
   it.each(['a.b', '.', '$a'])('a map cannot have the name %s', async (name) => {
-    const detail = (at: string) =>
-      `"${at}" cannot have the name "${name}". Leave out dots, and "$" at the start.`;
-    for (const { path, response } of await both({ labels: { fine: 'x', [name]: 'y' } })) {
-      expectInvalid(response, path, { pointer: `/labels/${name}`, detail: detail('labels') });
-    }
-    for (const { path, response } of await both({ shelves: [{}, { labels: { [name]: 'y' } }] })) {
-      expectInvalid(response, path, {
-        pointer: `/shelves/1/labels/${name}`,
-        detail: detail('shelves.1.labels'),
-      });
+    for (const [labels, at, pointer] of [
+      [{ labels: { fine: 'x', [name]: 'y' } }, 'labels', '/labels'],
+      [{ shelves: [{}, { labels: { [name]: 'y' } }] }, 'shelves.1.labels', '/shelves/1/labels'],
+    ] as const) {
+      const detail = `"${at}" cannot have the name "${name}". Leave out dots, and "$" at the start.`;
+      for (const { path, response } of await both(labels)) {
+        expectInvalid(response, path, { pointer: `${pointer}/${name}`, detail });
+      }
     }
   });
 
@@ -79,9 +70,7 @@ describe('names that clients choose', () => {
     ['{"extra":{"":1,"":2}}', '/extra/', ''],
   ])('an object cannot have a name twice: %s', async (body, pointer, name) => {
     const detail = `"${name}" occurs twice in one object. Send it once.`;
-    const one = `/settings/${(await app.post('/settings', {})).body._id}`;
-    expectInvalid(await app.post('/settings', body), '/settings', { pointer, detail });
-    expectInvalid(await app.patch(one, body), one, { pointer, detail });
+    for (const { path, response } of await both(body, {})) expectInvalid(response, path, { pointer, detail });
     const bulk = await app.post('/settings/bulk', `{"operations":[{"del":{"_id":"a"}},{"create":${body}}]}`);
     expectInvalid(bulk, '/settings/bulk', { pointer: `/operations/1/create${pointer}`, detail });
     const headers = { 'Content-Type': 'application/x-ndjson' };
@@ -101,39 +90,29 @@ describe('names that clients choose', () => {
   });
 
   it('an object cannot grow beyond the size of a body by merging', async () => {
-    const one = `/settings/${(await app.post('/settings', {})).body._id}`;
+    const one = `/settings/${await create({})}`;
     const text = 'x'.repeat(600_000);
     expect((await app.patch(one, { extra: { a: text } })).status).toBe(200);
-    const { status, body } = await app.patch(one, { extra: { b: text } });
-    expect([status, body.code, body.detail]).toEqual([
-      413,
-      'BODY_TOO_LARGE',
-      'The body, merged into the record, is larger than 1048576 bytes. Send less, or remove something.',
-    ]);
+    const detail =
+      'The body, merged into the record, is larger than 1048576 bytes. Send less, or remove something.';
+    expectTooLarge(await app.patch(one, { extra: { b: text } }), one, detail);
     expect((await app.patch(one, { extra: { a: null, b: text } })).status).toBe(200);
     expect((await app.patch(one, { extra: { c: 'y' }, labels: { d: 'z' } })).status).toBe(200);
   });
 
   it('an object that has grown beyond the size of a body by other means can still be changed', async () => {
-    const { _id } = (await app.post('/settings', { labels: { e: 'e' } })).body as { _id: string };
-    const extra = Object.fromEntries(['a', 'b', 'c'].map((name) => [name, 'x'.repeat(600_000)]));
-    const filter = { 'labels.e': 'e' };
-    await app.database.collection('settings').updateOne(filter, { $set: { extra } });
-    expect((await app.patch(`/settings/${_id}`, { extra: { d: 'y' } })).status).toBe(413);
-    expect((await app.patch(`/settings/${_id}`, { extra: { a: null } })).status).toBe(200);
+    const text = 'x'.repeat(600_000);
+    const one = await storedWith({ a: text, b: text, c: text });
+    expect((await app.patch(one, { extra: { d: 'y' } })).status).toBe(413);
+    expect((await app.patch(one, { extra: { a: null } })).status).toBe(200);
   });
 
   it('a record cannot grow beyond what the database can store', async () => {
-    const { _id } = (await app.post('/settings', { labels: { f: 'f' } })).body as { _id: string };
-    const extra = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`n${i}`, 'x'.repeat(1_000_000)]));
-    await app.database.collection('settings').updateOne({ 'labels.f': 'f' }, { $set: { extra } });
-    const shelves = [{ labels: { a: 'y'.repeat(900_000) } }];
-    const { status, body } = await app.patch(`/settings/${_id}`, { shelves });
-    expect([status, body.code, body.detail]).toEqual([
-      413,
-      'BODY_TOO_LARGE',
-      'The record would be larger than the database can store. Send less, or remove something.',
-    ]);
+    const texts = Array.from({ length: 16 }, (_, i) => [`n${i}`, 'x'.repeat(1_000_000)]);
+    const one = await storedWith(Object.fromEntries(texts) as object);
+    const response = await app.patch(one, { shelves: [{ labels: { a: 'y'.repeat(900_000) } }] });
+    const detail = 'The record would be larger than the database can store. Send less, or remove something.';
+    expectTooLarge(response, one, detail);
   });
 
   it('a free object may have dots and dollars in its names', async () => {

@@ -1,0 +1,213 @@
+import { type CanActivate, type ExecutionContext, UseGuards } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import {
+  CrudController,
+  CrudModule,
+  currentTenant,
+  IsIdentifier,
+  IsText,
+  type TenantScope,
+} from '../../../src/index.js';
+import {
+  AdminGuard,
+  createGloballyGuardedApp,
+  Roles,
+  RolesGuard,
+  SelfGuard,
+} from '../../support/guarded-app.js';
+import { type Outline, resource } from '../../support/resource.js';
+import { useResourceApp } from '../../support/resource-app.js';
+import { ACME, tokenOf } from '../../support/tenants.js';
+
+const [admin, member] = [tokenOf(ACME, { role: 'admin' }), tokenOf(ACME, { sub: 'ada' })];
+
+/** A resource of named records that belong to a tenant. */
+const owned = (outline: Outline) =>
+  resource({
+    fields: { name: IsText({ max: 100 }) },
+    kept: { tenant: IsIdentifier() },
+    isolationFields: { all: { tenant: currentTenant } },
+    query: { filter: ['name'], search: ['name'] },
+    bulk: true,
+    ...outline,
+  });
+const forbidden = { errors: [403] };
+const adminsOnly = { guards: [AdminGuard], ...forbidden };
+const selfOnly = { guards: [SelfGuard], ...forbidden };
+const ledgers = owned({ name: 'ledgers', routes: { get: { decorators: [Roles(['admin'])], ...forbidden } } });
+const invoices = owned({ name: 'invoices', routes: { get: forbidden } });
+const memos = owned({ name: 'memos', routes: { list: forbidden, count: forbidden } });
+
+@UseGuards(RolesGuard)
+class LedgersController extends CrudController(ledgers) {}
+
+class InvoicesController extends CrudController(invoices) {
+  @UseGuards(AdminGuard)
+  override get(scope: TenantScope, id: string) {
+    return super.get(scope, id, {});
+  }
+}
+
+@UseGuards(SelfGuard)
+class MemosController extends CrudController(memos) {}
+
+/** Hides one record from everybody. */
+class VaultGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const { params } = context.switchToHttp().getRequest<FastifyRequest<{ Params: { id: string } }>>();
+    return params.id !== '665f1c2ab7e3a90d4c8bffff';
+  }
+}
+
+const app = useResourceApp(
+  CrudModule.forFeature(ledgers, { controller: LedgersController }),
+  CrudModule.forFeature(invoices, { controller: InvoicesController, providers: [AdminGuard] }),
+  CrudModule.forFeature(memos, { controller: MemosController }),
+  ...[
+    owned({ name: 'reports', routes: { get: adminsOnly } }),
+    owned({ name: 'people', routes: { get: selfOnly } }),
+    owned({ name: 'vaults', routes: { get: { guards: [VaultGuard], ...forbidden } } }),
+    owned({ name: 'posters', routes: { get: adminsOnly, list: { guards: [] }, count: { guards: [] } } }),
+    owned({ name: 'surveys', routes: { get: adminsOnly, count: { guards: [] } } }),
+    owned({ name: 'badges', routes: { update: selfOnly } }),
+    owned({ name: 'notices', routes: { create: adminsOnly } }),
+    owned({
+      name: 'salaries',
+      query: {},
+      output: (record, { claims }) => (claims.role === 'admin' ? record : { ...record, name: 'hidden' }),
+    }),
+  ].map((options) => CrudModule.forFeature(options)),
+);
+beforeEach(() => app.empty());
+
+describe('the guards of get', () => {
+  const READS = ['', '?limit=1', '?q=a', '?name=A', '/count', '/count?name=A'];
+  const every = (status: number) => READS.map(() => status);
+
+  /** The statuses of the reads of a resource that has one record. */
+  async function statuses(name: string, token: string): Promise<number[]> {
+    await app.post(`/${name}`, { name: 'A' }, { token: admin });
+    const answers = READS.map((read) => app.get(`/${name}${read}`, { token }));
+    return (await Promise.all(answers)).map(({ status }) => status);
+  }
+
+  it.each([
+    ['of the option', 'reports'],
+    ['of the controller, which decide by a decorator of the option', 'ledgers'],
+    ['of an override', 'invoices'],
+  ])('%s guard lists, pages, searches and counts', async (_guards, name) => {
+    const headers = { Accept: 'application/x-ndjson' };
+    for (const [token, status] of [
+      [member, 403],
+      [admin, 200],
+    ] as const) {
+      expect(await statuses(name, token)).toEqual(every(status));
+      expect((await app.get(`/${name}`, { token, headers })).status).toBe(status);
+      expect((await app.request('HEAD', `/${name}`, { token })).status).toBe(status);
+    }
+  });
+
+  it('of the application guard them, too', async () => {
+    await using global = await createGloballyGuardedApp();
+    const paths = ['/topics', '/topics?limit=1', '/topics/count', '/notes'];
+    for (const [role, status] of [
+      ['member', 403],
+      ['admin', 200],
+    ] as const) {
+      const headers = { 'X-Role': role };
+      const answers = await Promise.all(paths.map((path) => global.get(path, { headers })));
+      expect(answers.map((answer) => answer.status)).toEqual([status, status, status, 200]);
+    }
+  });
+
+  it('refuse a list if they look for the identifier, and decide about it if they do not', async () => {
+    expect(await statuses('people', member)).toEqual(every(403));
+    expect(await statuses('people', admin)).toEqual(every(200));
+    expect(await statuses('vaults', admin)).toEqual(every(403));
+  });
+
+  it('leave lists and counts that have their own', async () => {
+    expect(await statuses('posters', member)).toEqual(every(200));
+    const counts = READS.map((read) => (read.startsWith('/count') ? 200 : 403));
+    expect(await statuses('surveys', member)).toEqual(counts);
+  });
+
+  it('that are those of the whole controller decide about each route by itself', async () => {
+    expect(await statuses('memos', admin)).toEqual(every(200));
+    expect(await statuses('memos', member)).toEqual(every(403));
+  });
+});
+
+const WHOLE = { 'Idempotency-Key': 'k1', Prefer: 'return=representation' };
+
+async function post(path: string, body: object, token: string) {
+  const { status, headers, body: got } = await app.post(path, body, { token, headers: WHOLE });
+  return { status, body: got as unknown, isReplay: headers.get('idempotency-replayed') === 'true', headers };
+}
+
+describe('a replay of a whole record', () => {
+  it('goes to those alone whom the guards of get let; the others get its identifier', async () => {
+    const first = await post('/reports', { name: 'A' }, admin);
+    expect(first.body).toMatchObject({ name: 'A' });
+    const { _id } = first.body as { _id: string };
+    const hidden = await post('/reports', { name: 'A' }, tokenOf(ACME));
+    expect([hidden.status, hidden.isReplay, hidden.body]).toEqual([201, true, { _id }]);
+    expect(hidden.headers.get('preference-applied')).toBeNull();
+    for (const name of ['location', 'etag']) expect(hidden.headers.get(name)).toBe(first.headers.get(name));
+    await app.del(`/reports/${_id}`, { token: admin });
+    const again = await post('/reports', { name: 'A' }, admin);
+    expect([again.isReplay, again.body]).toEqual([true, first.body]);
+  });
+
+  it('goes to no one who has lost the role, or to whom the record would look different', async () => {
+    for (const path of ['/reports', '/salaries']) {
+      const { body } = await post(path, { name: 'A' }, tokenOf(ACME, { sub: 'ada', role: 'admin' }));
+      const { _id } = body as { _id: string };
+      const hidden = await post(path, { name: 'A' }, member);
+      expect([hidden.isReplay, hidden.body]).toEqual([true, { _id }]);
+      const renewed = tokenOf(ACME, { role: 'admin', sub: 'ada', jti: 'another', auth_time: 1 });
+      const again = await post(path, { name: 'A' }, renewed);
+      expect([again.isReplay, again.body]).toEqual([true, body]);
+    }
+  });
+
+  it('is decided by guards of the application, too', async () => {
+    await using global = await createGloballyGuardedApp();
+    const send = async (role: string) =>
+      (await global.post('/topics', { name: 'T' }, { headers: { ...WHOLE, 'X-Role': role } })).body as object;
+    const body = (await send('admin')) as { _id: string };
+    expect(body).toMatchObject({ name: 'T' });
+    expect(await send('member')).toEqual({ _id: body._id });
+    expect(await send('admin')).toEqual(body);
+  });
+});
+
+describe('a replay of a bulk', () => {
+  const stored = async (path: string, name: string) =>
+    (await app.post(path, { name }, { token: admin })).body._id as string;
+
+  it('has a 403 for each item that the guards of its route refuse now', async () => {
+    const _id = await stored('/notices', 'A');
+    const operations = [{ create: { name: 'B' } }, { update: { _id, changes: { name: 'C' } } }, {}];
+    const first = await post('/notices/bulk', { operations }, admin);
+    const { results } = first.body as { results: object[] };
+    expect(results).toMatchObject([{ status: 201 }, { status: 200 }, { status: 400 }]);
+    const replay = await post('/notices/bulk', { operations }, tokenOf(ACME));
+    expect([replay.status, replay.isReplay]).toEqual([200, true]);
+    const refused = expect.objectContaining({ status: 403, code: 'FORBIDDEN', instance: '/notices' });
+    expect(replay.body).toEqual({ results: [refused, ...results.slice(1)] });
+    expect((await post('/notices/bulk', { operations }, admin)).body).toEqual(first.body);
+  });
+
+  it('is decided record by record where the guard looks at the identifier', async () => {
+    const ids = [await stored('/badges', 'Ada'), await stored('/badges', 'Bob')];
+    const operations = ids.map((_id) => ({ update: { _id, changes: { name: 'X' } } }));
+    const send = async (role?: string) => {
+      const { body } = await post('/badges/bulk', { operations }, tokenOf(ACME, { sub: ids[0], role }));
+      return (body as { results: { status: number }[] }).results.map(({ status }) => status);
+    };
+    expect(await send('admin')).toEqual([200, 200]);
+    expect(await send()).toEqual([200, 403]);
+    expect(await send('admin')).toEqual([200, 200]);
+  });
+});
