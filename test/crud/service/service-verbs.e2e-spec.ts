@@ -1,5 +1,5 @@
 /** @mongodb */
-import { Body, Injectable } from '@nestjs/common';
+import { Body, Delete, Injectable, Param, type Type } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import {
   type AggregationStage,
@@ -7,33 +7,31 @@ import {
   CrudAction,
   CrudController,
   CrudModule,
-  type CrudService,
-  CrudService as Service,
-  getCrudServiceToken,
+  CrudService,
   InjectCrudService,
   Outboxes,
   patchOf,
 } from '../../../src/common/crud/index.js';
-import { PreconditionFailedError, RecordNotFoundError } from '../../../src/common/errors/index.js';
+import {
+  InvalidIdError,
+  PreconditionFailedError,
+  RecordNotFoundError,
+} from '../../../src/common/errors/index.js';
 import { IsTimestamp } from '../../../src/common/fields/index.js';
-import { CurrentScope, currentTenant, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
-import { type Made, resource } from '../../support/resource.js';
-import { useResourceApp } from '../../support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { CurrentScope, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
+import { serviceIn, useResourceApp } from '../../support/resource-app.js';
+import { type Made, OF_TENANT, resource } from '../../support/resource.js';
+import { ACME, acme, GLOBEX } from '../../support/tenants.js';
 
-const kept = { tenant: Prop({ type: String }), deletedAt: IsTimestamp({ optional: true }) };
-const isolationFields = { all: { tenant: currentTenant } };
-const notes = resource({
-  name: 'notes',
-  kept,
-  isolationFields,
-  archive: { field: 'deletedAt' },
-  events: true,
-});
-const boards = resource({ name: 'boards', kept, isolationFields });
+const ofTenant = {
+  ...OF_TENANT,
+  kept: { tenant: Prop({ type: String }), deletedAt: IsTimestamp({ optional: true }) },
+};
+const notes = resource({ name: 'notes', ...ofTenant, archive: { field: 'deletedAt' }, events: true });
+const boards = resource({ name: 'boards', ...ofTenant });
 
 @Injectable()
-class BoardsService extends Service.for(boards) {
+class BoardsService extends CrudService.for(boards) {
   stages(scope: TenantScope, stages: readonly AggregationStage[]) {
     return this.aggregate(scope, stages);
   }
@@ -48,12 +46,17 @@ class BoardsController extends CrudController(boards, BoardsService) {
   @CrudAction(boards, {
     method: 'PATCH',
     path: 'notes',
-    body: patchOf(notes.input as never),
+    body: patchOf(notes.input as Type<Made>),
     isolatedAs: 'update',
   })
   async change(@CurrentScope() scope: TenantScope, @Body() changes: Changes<Made>) {
     for await (const note of this.notes.list(scope)) return this.notes.update(scope, note._id, changes);
     return {};
+  }
+
+  @Delete(':id/purge')
+  misspells(@CurrentScope() scope: TenantScope, @Param('boardId') id: string) {
+    return this.service.del(scope, id);
   }
 }
 
@@ -66,35 +69,56 @@ const app = useResourceApp(
     imports: [notesModule],
   }),
 );
-const scope = scopeOf({ tenant: ACME });
-const service = () => app.app.get<CrudService<Made, Made>>(getCrudServiceToken(notes.entity));
-const note = async () => (await service().create(scope, { text: 'a note' }))._id;
-/** Does what delivers events. */
-const settle = () => app.database.collection('notes').updateMany({}, { $unset: { _outbox: 1 } });
 beforeEach(() => app.empty());
+const scope = scopeOf({ tenant: ACME });
 
-type Work = (scope: TenantScope) => Promise<void>;
+describe('a verb of a service for a single record', () => {
+  it.each([[undefined], [null], [''], [5], ['1'], [{ $ne: null }], [[ACME]], [{ _bsontype: 'ObjectId' }]])(
+    'refuses the id %j, and touches none',
+    async (id) => {
+      const service = serviceIn(app, boards.entity);
+      await service.create(scope, { text: 'Buy stamps' });
+      const wrong = id as unknown as string;
+      await expect(service.get(scope, wrong)).rejects.toThrow(InvalidIdError);
+      await expect(service.update(scope, wrong, { text: 'Sell' })).rejects.toThrow(InvalidIdError);
+      await expect(service.del(scope, wrong)).rejects.toThrow(InvalidIdError);
+      expect(await app.database.collection('boards').distinct('text')).toEqual(['Buy stamps']);
+    },
+  );
+
+  it('deletes no other record for a handler that misspells its parameter', async () => {
+    const path = `${app.url}/boards/${await app.create('/boards', { text: 'A' }, acme)}/purge`;
+    const { status } = await fetch(path, { method: 'DELETE', headers: { Authorization: `Bearer ${acme}` } });
+    expect([status, await app.database.collection('boards').countDocuments()]).toEqual([400, 1]);
+  });
+});
 
 describe('purge', () => {
+  type Work = (scope: TenantScope) => Promise<void>;
+  let service: CrudService<Made, Made>;
+  beforeAll(() => void (service = serviceIn(app, notes.entity)));
+  const note = async () => (await service.create(scope, { text: 'a note' }))._id;
+
   it('removes an archived record of the scope', async () => {
     const id = await note();
-    await expect(service().purge(scope, id)).rejects.toThrow(RecordNotFoundError);
-    await service().archive(scope, id);
-    await settle();
-    await expect(service().purge(scopeOf({ tenant: GLOBEX }), id)).rejects.toThrow(RecordNotFoundError);
-    await expect(service().purge(scope, id, { ifMatch: '"7"' })).rejects.toThrow(PreconditionFailedError);
-    expect(await service().purge(scope, id)).toMatchObject({ _id: id });
-    await expect(service().get(scope, id, { archived: 'only' })).rejects.toThrow(RecordNotFoundError);
+    await expect(service.purge(scope, id)).rejects.toThrow(RecordNotFoundError);
+    await service.archive(scope, id);
+    // As if its events were delivered.
+    await app.database.collection('notes').updateMany({}, { $unset: { _outbox: 1 } });
+    await expect(service.purge(scopeOf({ tenant: GLOBEX }), id)).rejects.toThrow(RecordNotFoundError);
+    await expect(service.purge(scope, id, { ifMatch: '"7"' })).rejects.toThrow(PreconditionFailedError);
+    expect(await service.purge(scope, id)).toMatchObject({ _id: id });
+    await expect(service.get(scope, id, { archived: 'only' })).rejects.toThrow(RecordNotFoundError);
   });
 
   it.each([
     ['after', (work: Work) => work(scope)],
-    ['in one unit of work with', (work: Work) => service().atomically(scope, work)],
+    ['in one unit of work with', (work: Work) => service.atomically(scope, work)],
   ])('%s archiving keeps the events that subscribers are still to be told of', async (_when, carryOut) => {
     const id = await note();
     await carryOut(async (work) => {
-      await service().archive(work, id);
-      await service().purge(work, id);
+      await service.archive(work, id);
+      await service.purge(work, id);
     });
     const outbox = app.app.get(Outboxes, { strict: false }).of('notes');
     const told = await outbox?.pending(new Date('2100-01-01'), 10);
@@ -106,27 +130,18 @@ describe('purge', () => {
   });
 });
 
-describe('an aggregation', () => {
-  it.each([
-    [{ $lookup: { from: 'notes', as: 'notes', pipeline: [] } }],
-    [{ $facet: { all: [{ $unionWith: 'notes' }] } }],
-    [{ $out: 'copies' }],
-  ])('does not leave its scope by %j', async (stage) => {
-    const boardsService = app.app.get(BoardsService);
-    await expect(boardsService.stages(scope, [stage as AggregationStage])).rejects.toThrow(
-      'leaves the scope',
-    );
-  });
+it.each([
+  [{ $lookup: { from: 'notes', as: 'notes', pipeline: [] } }],
+  [{ $facet: { all: [{ $unionWith: 'notes' }] } }],
+  [{ $out: 'copies' }],
+])('an aggregation does not leave its scope by %j', async (stage) => {
+  const stages = app.app.get(BoardsService).stages(scope, [stage as AggregationStage]);
+  await expect(stages).rejects.toThrow('leaves the scope');
 });
 
 it('an If-Match without an identifier is about the resource of its route alone', async () => {
-  const id = await note();
+  const id = await app.create('/notes', { text: 'old' }, acme);
   const headers = { 'if-match': '"7"' };
-  const { status } = await app.patch(
-    '/boards/notes',
-    { text: 'new' },
-    { token: await tokenOf(ACME), headers },
-  );
-  expect(status).toBe(200);
-  expect((await service().get(scope, id)).text).toBe('new');
+  expect((await app.patch('/boards/notes', { text: 'new' }, { token: acme, headers })).status).toBe(200);
+  expect((await app.get(`/notes/${id}`, { token: acme })).body.text).toBe('new');
 });
