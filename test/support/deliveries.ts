@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type mongo, Types } from 'mongoose';
 import type { QueuedDelivery } from '../../src/common/notifications/deliveries/delivery.entity.js';
 import {
@@ -5,28 +6,47 @@ import {
   type DeliveryQueue,
   type NewDelivery,
 } from '../../src/common/notifications/deliveries/delivery-queue.js';
-import type { TestApp } from './test-app.js';
+import { QueueModule } from '../../src/common/notifications/notifications.module.js';
+import { resourceRoot } from './resource-app.js';
+import type { TestApp, TestAppOptions } from './test-app.js';
+
+/** The root module of a service that has the queue alone. */
+export const queueRoot: TestAppOptions['root'] = (environment, database) =>
+  resourceRoot(environment, database, [QueueModule]);
 
 /** A new delivery; of an event, a subscription and a tenant of its own unless others are given. */
 export function newDelivery(given: Partial<NewDelivery> = {}): NewDelivery {
-  return {
-    event: eventId(),
-    subscription: new Types.ObjectId(),
-    tenant: new Types.ObjectId(),
-    type: 'posts.created',
-    ...given,
-  };
+  const ids = { subscription: new Types.ObjectId(), tenant: new Types.ObjectId() };
+  return { event: eventId(), ...ids, type: 'posts.created', ...given };
 }
 
-export function eventId(): string {
-  return `evt_${new Types.ObjectId().toHexString()}`;
-}
+/** So many of them. */
+export const newDeliveries = (length: number, given?: Partial<NewDelivery>): NewDelivery[] =>
+  Array.from({ length }, () => newDelivery(given));
+
+export const eventId = () => `evt_${new Types.ObjectId().toHexString()}`;
 
 let lastSeq = 0;
 
 /** An event as the log has it, as far as a worker reads it. */
-export function storedEvent(body = '{}') {
-  return { _id: eventId() as never, seq: ++lastSeq, body };
+export const storedEvent = (body = '{}') => ({ _id: eventId() as never, seq: ++lastSeq, body });
+
+export const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
+
+/** Stores subscriptions as an older version did, which had no slots; members are replaced or added. */
+export async function storeSubscriptions(app: TestApp, ...given: object[]) {
+  const stored = given.map((members) => ({
+    ...{ _id: new Types.ObjectId(), tenant: new Types.ObjectId(), url: 'http://127.0.0.1:9/' },
+    ...{ events: ['posts.created'], enabled: true, secret: newSecret(), __v: 0 },
+    ...members,
+  }));
+  await app.database.collection('subscriptions').insertMany(stored);
+  return stored;
+}
+
+export async function storeSubscription(app: TestApp, members: object = {}) {
+  const [stored] = await storeSubscriptions(app, members);
+  return stored as NonNullable<typeof stored>;
 }
 
 /** Claims up to a number of deliveries, the oldest first. */
@@ -39,7 +59,16 @@ export async function claimOldest(queue: DeliveryQueue, limit = 1_000): Promise<
   return queue.claim(due);
 }
 
+/** The queue as it is stored. */
+export const deliveriesOf = ({ database }: TestApp) => database.collection<QueuedDelivery>('deliveries');
+
 /** The deliveries as they are stored. */
-export function storedDeliveries(app: TestApp): Promise<mongo.WithId<QueuedDelivery>[]> {
-  return app.database.collection<QueuedDelivery>('deliveries').find().sort({ _id: 1 }).toArray();
+export const storedDeliveries = (app: TestApp): Promise<mongo.WithId<QueuedDelivery>[]> =>
+  deliveriesOf(app).find().sort({ _id: 1 }).toArray();
+
+/** The only delivery that is stored. */
+export async function onlyDelivery(app: TestApp): Promise<mongo.WithId<QueuedDelivery>> {
+  const [only, ...others] = await storedDeliveries(app);
+  if (!only || others.length > 0) throw new Error(`There are ${others.length} others`);
+  return only;
 }

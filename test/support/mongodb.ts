@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { mongo } from 'mongoose';
 import { startEmbeddedMongodb } from 'nestjs-mongo-crud-embedded';
 
 /** The connection string of a database that no other suite uses. */
@@ -11,6 +12,17 @@ export function freshDatabaseUri(): string {
   // So that a test can see the commands that the service sends.
   uri.searchParams.set('monitorCommands', 'true');
   return uri.href;
+}
+
+/** A database that the tests around share with processes, removed after them. */
+export function useDatabase(): { uri: string; database: mongo.Db } {
+  const uri = freshDatabaseUri();
+  const client = new mongo.MongoClient(uri);
+  afterAll(async () => {
+    await client.db().dropDatabase();
+    await client.close();
+  });
+  return { uri, database: client.db() };
 }
 
 /**

@@ -1,69 +1,82 @@
 import { once } from 'node:events';
-import type { IncomingHttpHeaders } from 'node:http';
-import {
-  type AddressInfo,
-  createServer as createTcpServer,
-  type Server as TcpServer,
-  type Socket,
-} from 'node:net';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import * as http from 'node:http';
+import * as net from 'node:net';
 
 /** A webhook as it arrived. */
 export interface Received {
   readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-  readonly at: number;
+  readonly headers: Record<string, string>;
+  readonly body: string;
 }
 
-type Answer = (response: ServerResponse, request: IncomingMessage) => void;
+/** A server on loopback, which can listen again after it was closed. */
+class Loopback<Server extends net.Server> {
+  constructor(protected readonly server: Server) {}
 
-/** A receiver of webhooks on loopback, whose answers a test can change. */
-export class Receiver {
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as net.AddressInfo).port}/hook`;
+  }
+
+  async listen(): Promise<this> {
+    await once(this.server.listen(0, '127.0.0.1'), 'listening');
+    return this;
+  }
+
+  async close(): Promise<void> {
+    await once(this.server.close(), 'close');
+  }
+}
+
+const noContent: http.RequestListener = (_request, response) => void response.writeHead(204).end();
+
+/** A receiver of webhooks, whose answers a test can change. */
+export class Receiver extends Loopback<http.Server> {
   readonly received: Received[] = [];
   /** By default 204. */
-  answer: Answer = (response) => void response.writeHead(204).end();
+  answer = noContent;
 
-  private constructor(private readonly server: Server) {
-    server.on('request', (request, response) => {
+  private constructor() {
+    super(http.createServer());
+    this.server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         const { url: path = '', headers } = request;
-        this.received.push({ path, headers, body: Buffer.concat(chunks), at: Date.now() });
-        this.answer(response, request);
+        const body = Buffer.concat(chunks).toString();
+        this.received.push({ path, headers: headers as Record<string, string>, body });
+        this.answer(request, response);
       });
     });
   }
 
-  static async start(): Promise<Receiver> {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new Receiver(server);
+  static start = (): Promise<Receiver> => new Receiver().listen();
+
+  /** One for each of the tests around. */
+  static forEach(): Receiver {
+    const receiver = new Receiver();
+    beforeEach(async () => {
+      receiver.received.length = 0;
+      receiver.answer = noContent;
+      await receiver.listen();
+    });
+    afterEach(() => receiver.close());
+    return receiver;
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/hook`;
-  }
-
-  async close(): Promise<void> {
+  override close(): Promise<void> {
     this.server.closeAllConnections();
-    this.server.close();
-    await once(this.server, 'close');
+    return super.close();
   }
 }
 
 /** A server that treats each connection, byte by byte, as a test says. */
-export class RawReceiver {
+export class RawReceiver extends Loopback<net.Server> {
   connections = 0;
-  private readonly sockets = new Set<Socket>();
+  private readonly sockets = new Set<net.Socket>();
 
-  private constructor(private readonly server: TcpServer) {}
-
-  static async start(treat: (socket: Socket) => void): Promise<RawReceiver> {
-    const server = createTcpServer();
-    const receiver = new RawReceiver(server);
-    server.on('connection', (socket) => {
+  static start(treat: (socket: net.Socket) => void = () => undefined): Promise<RawReceiver> {
+    const receiver = new RawReceiver(net.createServer());
+    receiver.server.on('connection', (socket) => {
       receiver.connections++;
       receiver.sockets.add(socket);
       socket.on('error', () => undefined).on('close', () => receiver.sockets.delete(socket));
@@ -71,13 +84,7 @@ export class RawReceiver {
       // Unless it reads, a socket does not see the other end close.
       socket.resume();
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return receiver;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/hook`;
+    return receiver.listen();
   }
 
   /** Connections that are open at the moment. */
@@ -85,9 +92,8 @@ export class RawReceiver {
     return this.sockets.size;
   }
 
-  async close(): Promise<void> {
+  override close(): Promise<void> {
     for (const socket of this.sockets) socket.destroy();
-    this.server.close();
-    await once(this.server, 'close');
+    return super.close();
   }
 }

@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import type { Variables } from '../../src/config/index.js';
 import { TEST_SECRET } from './tenants.js';
 
+/** Where a worker says that it listens. */
+export const WORKER_URL = /health and metrics are at (http:[^"]+)/;
+
 /** Starts services for each test of a file or `describe`, on a folder of the test's own, and ends them after it. */
 export function useServices() {
   const started: ServiceProcess[] = [];

@@ -1,58 +1,52 @@
 /** @mongodb */
-import { randomBytes } from 'node:crypto';
-import { Types } from 'mongoose';
 import { Webhook } from 'standardwebhooks';
 import { Metrics } from '../../../src/common/metrics/index.js';
-import type { QueuedDelivery } from '../../../src/common/notifications/deliveries/delivery.entity.js';
 import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
 import { DeliveryWorker, NotificationsModule } from '../../../src/common/notifications/index.js';
-import { newDelivery, storedDeliveries, storedEvent } from '../../support/deliveries.js';
+import {
+  deliveriesOf,
+  newDelivery,
+  newSecret,
+  onlyDelivery,
+  storedDeliveries,
+  storedEvent,
+  storeSubscription,
+} from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { RawReceiver, type Received, Receiver } from '../../support/receiver.js';
 import { resourceRoot } from '../../support/resource-app.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
-import { createTestApp, type TestApp, type TestAppOptions } from '../../support/test-app.js';
-
-const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
+import { createTestApp, type TestApp } from '../../support/test-app.js';
 
 describe('a worker', () => {
   const uri = freshDatabaseUri();
-  const root: TestAppOptions['root'] = (environment, database) =>
-    resourceRoot(environment, database, [
-      NotificationsModule.forRoot({ targets: { allowPrivate: true, httpsOnly: false } }),
-    ]);
-  const start = (mongodbUri = uri) => createTestApp({ root, env: { MONGODB_URI: mongodbUri } });
+  const targets = { allowPrivate: true, httpsOnly: false };
   let app: TestApp;
   let queue: DeliveryQueue;
-  let receiver: Receiver;
+  const receiver = Receiver.forEach();
 
-  beforeEach(async () => {
-    app = await start();
+  const start = (mongodbUri = uri) =>
+    createTestApp({
+      root: (environment, database) =>
+        resourceRoot(environment, database, [NotificationsModule.forRoot({ targets })]),
+      env: { MONGODB_URI: mongodbUri },
+    });
+  function use(started: TestApp): void {
+    app = started;
     queue = app.app.get(DeliveryQueue, { strict: false });
-    receiver = await Receiver.start();
-    for (const name of ['subscriptions', 'events']) {
-      if ((await app.database.listCollections({ name }).toArray()).length === 0)
-        await app.database.createCollection(name);
-    }
+  }
+  beforeEach(async () => {
+    use(await start());
     await app.empty();
   });
-  afterEach(async () => {
-    await receiver.close();
-    await app.leave();
-  });
+  afterEach(() => app.leave());
 
-  /** Stores a subscription as the resource does; `others` replace or add members. */
-  const subscribe = async (url = receiver.url, others: object = {}) => {
-    const subscription = {
-      _id: new Types.ObjectId(),
-      tenant: new Types.ObjectId(),
-      url,
-      secret: newSecret(),
-    };
-    const stored = { ...subscription, events: ['posts.created'], enabled: true, __v: 0, ...others };
-    await app.database.collection('subscriptions').insertOne(stored);
-    return { subscription: subscription._id, tenant: subscription.tenant, secret: subscription.secret };
+  const subscriptions = () => app.database.collection('subscriptions');
+  const subscribe = async (others: object = {}) => {
+    const members = { url: receiver.url, ...others };
+    const { _id: subscription, tenant, secret } = await storeSubscription(app, members);
+    return { subscription, tenant, secret };
   };
   type Subscription = Awaited<ReturnType<typeof subscribe>>;
   /** Stores events and adds a delivery of each. */
@@ -60,111 +54,99 @@ describe('a worker', () => {
     const events = Array.from({ length: count }, (_, i) => storedEvent(`{"number":${i}}`));
     await app.database.collection('events').insertMany(events);
     await queue.add(events.map(({ _id }) => newDelivery({ event: _id, subscription, tenant })));
-    return events.map(({ _id, body }) => ({ id: _id as string, body }));
+    return events;
   };
-  const only = async (): Promise<QueuedDelivery> => {
-    const [stored, ...others] = await storedDeliveries(app);
-    if (!stored || others.length > 0) throw new Error(`There are ${others.length} others`);
-    return stored;
-  };
-  const finished = () =>
+  const arrived = (count: number) => eventually(() => expect(receiver.received).toHaveLength(count));
+  /** Asserts what is stored of the only delivery after its first attempt. */
+  const expectFinished = (expected: object) =>
     eventually(async () => {
-      const stored = await only();
+      const stored = await onlyDelivery(app);
       expect(stored.attempts).toHaveLength(1);
-      return stored;
+      expect(stored).toMatchObject(expected);
     });
+  const statuses = async () => (await storedDeliveries(app)).map(({ status }) => status);
   const attemptsThat = async (outcome: string) => {
     const { registry } = app.app.get(Metrics, { strict: false });
     const counted = await registry.getSingleMetric('notifications_delivery_attempts_total')?.get();
     return counted?.values.find(({ labels }) => labels.outcome === outcome)?.value;
   };
-  const stored = (query: object) => app.database.collection('subscriptions').findOne(query);
 
   it('delivers an event exactly as logged, signed', async () => {
     const to = await subscribe();
     const [event] = await announce(to);
-    expect(await finished()).toMatchObject({ status: 'delivered', attempts: [{ status: 204 }] });
-    const [{ headers, body }] = receiver.received as unknown as [Received];
-    expect(headers['webhook-id']).toBe(event?.id);
-    expect(body.toString()).toBe(event?.body);
-    new Webhook(to.secret).verify(body.toString(), headers as Record<string, string>);
+    await expectFinished({ status: 'delivered', attempts: [{ status: 204 }] });
+    const [{ headers, body }] = receiver.received as [Received];
+    expect([headers['webhook-id'], body]).toEqual([event?._id, event?.body]);
+    new Webhook(to.secret).verify(body, headers);
     expect(await attemptsThat('delivered')).toBe(1);
   });
 
   it('also signs with previous secrets until they expire', async () => {
-    const [valid, expired] = [newSecret(), newSecret()];
-    const previous = { secret: valid, until: new Date(Date.now() + 3_600_000) };
-    const over = { secret: expired, until: new Date() };
-    const one = await subscribe(receiver.url, { previousSecrets: [previous, over] });
+    const valid = { secret: newSecret(), until: new Date(Date.now() + 3_600_000) };
+    const over = { secret: newSecret(), until: new Date() };
+    const one = await subscribe({ previousSecrets: [valid, over] });
     await announce(one);
-    await announce(await subscribe(receiver.url, { previousSecrets: [over] }));
-    await eventually(() => expect(receiver.received).toHaveLength(2));
-    const signatures = receiver.received.map(({ headers }) =>
-      String(headers['webhook-signature']).split(' '),
+    await announce(await subscribe({ previousSecrets: [over] }));
+    await arrived(2);
+    const signatures = receiver.received.map(
+      ({ headers }) => headers['webhook-signature']?.split(' ').length,
     );
-    expect(signatures.map(({ length }) => length).sort()).toEqual([1, 2]);
-    const both = receiver.received.find((_, i) => signatures[i]?.length === 2);
-    for (const secret of [valid, one.secret]) {
-      new Webhook(secret).verify(String(both?.body), both?.headers as Record<string, string>);
-    }
+    expect(signatures.toSorted()).toEqual([1, 2]);
+    const { body, headers } = receiver.received[signatures.indexOf(2)] as Received;
+    for (const { secret } of [valid, one]) new Webhook(secret).verify(body, headers);
   });
 
   it('tries again after a failure, with the same id and bytes', async () => {
     const statuses = [500, 204];
-    receiver.answer = (response) => void response.writeHead(statuses.shift() ?? 204).end();
+    receiver.answer = (_, response) => void response.writeHead(statuses.shift() ?? 204).end();
     await announce(await subscribe());
-    expect(await finished()).toMatchObject({
+    await expectFinished({
       status: 'pending',
       attempts: [{ at: expect.any(Date), status: 500, error: 'The answer has the status 500.' }],
       nextAttemptAt: expect.any(Date),
     });
-    await app.database.collection('deliveries').updateMany({}, { $set: { dueAt: new Date() } });
-    await eventually(async () => expect(await only()).toMatchObject({ status: 'delivered', tries: 2 }));
-    const [first, second] = receiver.received;
-    expect(second?.body).toEqual(first?.body);
-    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
+    await deliveriesOf(app).updateMany({}, { $set: { dueAt: new Date() } });
+    const delivered = { status: 'delivered', tries: 2 };
+    await eventually(async () => expect(await onlyDelivery(app)).toMatchObject(delivered));
+    const [first, second] = receiver.received.map(({ body, headers }) => [body, headers['webhook-id']]);
+    expect(second).toEqual(first);
   });
 
   it('disables the subscription of a receiver that is gone', async () => {
-    receiver.answer = (response) => void response.writeHead(410).end();
+    receiver.answer = (_, response) => void response.writeHead(410).end();
     await announce(await subscribe());
-    expect(await finished()).toMatchObject({ status: 'dead', attempts: [{ status: 410 }] });
-    expect(await stored({})).toMatchObject({ enabled: false, __v: 1, updatedAt: expect.any(Date) });
+    await expectFinished({ status: 'dead', attempts: [{ status: 410 }] });
+    const disabled = { enabled: false, __v: 1, updatedAt: expect.any(Date) as Date };
+    expect(await subscriptions().findOne({})).toMatchObject(disabled);
   });
 
   it('leaves a subscription enabled that got another URL meanwhile', async () => {
-    receiver.answer = (response) => {
-      const change = { $set: { url: 'http://127.0.0.1:1/' } };
-      void app.database
-        .collection('subscriptions')
+    const change = { $set: { url: 'http://127.0.0.1:1/' } };
+    receiver.answer = (_, response) =>
+      void subscriptions()
         .updateMany({}, change)
         .then(() => response.writeHead(410).end());
-    };
     await announce(await subscribe());
-    expect(await finished()).toMatchObject({ status: 'dead' });
-    expect(await stored({})).toMatchObject({ enabled: true });
+    await expectFinished({ status: 'dead' });
+    expect(await subscriptions().findOne({})).toMatchObject({ enabled: true });
   });
 
-  it('ends deliveries of a disabled subscription', async () => {
-    await announce(await subscribe(receiver.url, { enabled: false }));
-    const error = 'The subscription is disabled.';
-    expect(await finished()).toMatchObject({ status: 'dead', attempts: [{ error }] });
+  it('ends deliveries of a disabled subscription, and of an event that is no longer kept', async () => {
+    await announce(await subscribe({ enabled: false }));
+    await expectFinished({ status: 'dead', attempts: [{ error: 'The subscription is disabled.' }] });
+    await app.empty();
+    const { subscription, tenant } = await subscribe();
+    await queue.add([newDelivery({ subscription, tenant })]);
+    await expectFinished({ status: 'dead', attempts: [{ error: 'The event is no longer kept.' }] });
     expect(receiver.received).toEqual([]);
   });
 
   it('removes deliveries of a subscription that is deleted', async () => {
     const to = await subscribe();
-    await app.database.collection('subscriptions').deleteMany({});
+    await subscriptions().deleteMany({});
     await announce(to);
     await eventually(async () => expect(await storedDeliveries(app)).toEqual([]));
     expect(receiver.received).toEqual([]);
-  });
-
-  it('ends deliveries of an event that is no longer kept', async () => {
-    const { subscription, tenant } = await subscribe();
-    await queue.add([newDelivery({ subscription, tenant })]);
-    const error = 'The event is no longer kept.';
-    expect(await finished()).toMatchObject({ status: 'dead', attempts: [{ error }] });
   });
 
   it('takes over what another worker left, and finds what another process added', async () => {
@@ -173,67 +155,55 @@ describe('a worker', () => {
     await app.database.collection('events').insertMany(events);
     const [left, added] = events.map(({ _id }) => ({
       ...newDelivery({ event: _id, subscription, tenant }),
-      status: 'pending',
-      attempts: [],
-      tries: 0,
-      dueAt: new Date(),
+      ...{ status: 'pending', attempts: [], tries: 0, dueAt: new Date() },
     }));
     await app.database.collection('deliveries').insertMany([{ ...left, lease: 'dead' }, { ...added }]);
-    await eventually(async () =>
-      expect((await storedDeliveries(app)).map(({ status }) => status)).toEqual(['delivered', 'delivered']),
-    );
+    await eventually(async () => expect(await statuses()).toEqual(['delivered', 'delivered']));
   });
 
   it('delivers to others at once while 300 deliveries wait for one that hangs', async () => {
-    const hanging = await RawReceiver.start(() => undefined);
-    await announce(await subscribe(hanging.url), 300);
+    const hanging = await RawReceiver.start();
+    await announce(await subscribe({ url: hanging.url }), 300);
     await eventually(() => expect(hanging.open).toBeGreaterThan(0));
     for (let i = 0; i < 5; i++) await announce(await subscribe(), 20);
-    await eventually(() => expect(receiver.received).toHaveLength(100));
+    await arrived(100);
     expect(hanging.connections).toBe(1);
     await hanging.close();
   });
 
-  it('works through a backlog of one subscription', async () => {
-    await announce(await subscribe(), 60);
-    await eventually(async () =>
-      expect(await queue.stats()).toMatchObject({ waiting: 0, inFlight: 0, dead: 0 }),
-    );
-    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(60);
-    expect(receiver.received).toHaveLength(60);
-  });
-
-  it('shares the deliveries with others, each made once', async () => {
+  it('works through a backlog, and shares it with others: each delivery is made once', async () => {
     const second = await start();
-    const subscriptions = await Promise.all(Array.from({ length: 10 }, () => subscribe()));
-    await Promise.all(subscriptions.map((to) => announce(to, 30)));
-    await eventually(async () => expect(await queue.stats()).toMatchObject({ waiting: 0, inFlight: 0 }));
-    expect(receiver.received).toHaveLength(300);
+    const to = await Promise.all(Array.from({ length: 10 }, () => subscribe()));
+    await Promise.all(to.map((one, i) => announce(one, i === 0 ? 60 : 30)));
+    const done = { waiting: 0, inFlight: 0, dead: 0 };
+    await eventually(async () => expect(await queue.stats()).toMatchObject(done));
+    expect(receiver.received).toHaveLength(330);
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(330);
     await second.leave();
   });
 
   it('finishes what is in flight when it stops, and claims nothing more', async () => {
     let release: () => void = () => undefined;
-    receiver.answer = (response) => (release = () => void response.writeHead(200).end());
+    receiver.answer = (_, response) => (release = () => void response.writeHead(200).end());
     const to = await subscribe();
     await announce(to);
-    await eventually(() => expect(receiver.received).toHaveLength(1));
+    await arrived(1);
     const stopped = app.app.get(DeliveryWorker, { strict: false }).stop();
     await announce(to);
     release();
     await stopped;
-    expect((await storedDeliveries(app)).map(({ status }) => status)).toEqual(['delivered', 'pending']);
+    expect(await statuses()).toEqual(['delivered', 'pending']);
     expect(receiver.received).toHaveLength(1);
   });
 
   it('returns attempts that do not end to the queue when it stops, before they are given up', async () => {
-    const hanging = await RawReceiver.start(() => undefined);
-    await announce(await subscribe(hanging.url));
+    const hanging = await RawReceiver.start();
+    await announce(await subscribe({ url: hanging.url }));
     await eventually(() => expect(hanging.open).toBe(1));
     await app.app.get(DeliveryWorker, { strict: false }).stop();
-    const left = await only();
+    const left = await onlyDelivery(app);
     expect(left).toMatchObject({ status: 'pending', attempts: [], tries: 0 });
-    expect(left.lease).toBeUndefined();
+    expect(left).not.toHaveProperty('lease');
     expect(left.dueAt?.getTime()).toBeLessThanOrEqual(Date.now());
     await hanging.close();
   });
@@ -241,20 +211,19 @@ describe('a worker', () => {
   it('stores the outcome of an attempt when the database is back', async () => {
     const proxy = await TcpProxy.before(uri);
     await app.leave();
-    app = await start(proxy.through(uri));
-    queue = app.app.get(DeliveryQueue, { strict: false });
+    use(await start(proxy.through(uri)));
     let answer: () => void = () => undefined;
-    receiver.answer = (response) => (answer = () => void response.writeHead(200).end());
+    receiver.answer = (_, response) => (answer = () => void response.writeHead(200).end());
     await announce(await subscribe());
-    await eventually(() => expect(receiver.received).toHaveLength(1));
+    await arrived(1);
     await proxy.turn('refuse');
     answer();
     await eventually(async () => expect(await attemptsThat('delivered')).toBe(1));
     await proxy.turn('pass');
-    await eventually(async () => expect(await only()).toMatchObject({ status: 'delivered' }));
+    await eventually(async () => expect(await statuses()).toEqual(['delivered']));
     expect(receiver.received).toHaveLength(1);
     await app.leave();
-    app = await start();
+    use(await start());
     await proxy.close();
   });
 });

@@ -10,11 +10,12 @@ import {
   Slots,
 } from '../../../src/common/notifications/worker/slots.js';
 import { Database } from '../../../src/common/database/index.js';
-import { newDelivery } from '../../support/deliveries.js';
+import { deliveriesOf, newDeliveries, newDelivery } from '../../support/deliveries.js';
 import { useResourceApp } from '../../support/resource-app.js';
 
-const LIMITS = { perSubscription: 4, proven: 100, unproven: 100 };
 const MINUTE_MS = 60_000;
+const AWAY = new Error('The database is away');
+const isAway = () => Promise.reject(AWAY);
 
 describe('a backlog', () => {
   let queue: DeliveryQueue;
@@ -26,23 +27,23 @@ describe('a backlog', () => {
     await app.empty();
     // One that a test can hold up.
     queue = Object.create(app.app.get(DeliveryQueue, { strict: false })) as DeliveryQueue;
-    start(LIMITS);
+    start({ perSubscription: 4, proven: 100, unproven: 100 });
   });
   function start(limits: SlotLimits): void {
     slots = new Slots(limits);
-    const receivers = new Receivers(app.connection, app.app.get(Database));
-    due = new DueDeliveries(queue, slots, receivers);
+    due = new DueDeliveries(queue, slots, new Receivers(app.connection, app.app.get(Database)));
   }
 
   /** Adds deliveries of one subscription that have been due for so long that nobody takes them for new. */
   async function addOld(count: number): Promise<void> {
-    const [subscription, tenant] = [new Types.ObjectId(), new Types.ObjectId()];
+    const { subscription, tenant } = newDelivery();
     slots.record(String(subscription), false);
-    await queue.add(Array.from({ length: count }, () => ({ ...newDelivery(), subscription, tenant })));
-    const $set = { dueAt: new Date(Date.now() - MINUTE_MS) };
-    await app.database.collection('deliveries').updateMany({}, { $set });
+    await queue.add(newDeliveries(count, { subscription, tenant }));
+    await deliveriesOf(app).updateMany({}, { $set: { dueAt: new Date(Date.now() - MINUTE_MS) } });
   }
   const leave = (claimed: readonly { slot: Slot }[]) => claimed.forEach(({ slot }) => slot.leave());
+  const subscriptionsOf = (claimed: Awaited<ReturnType<typeof due.claim>>) =>
+    claimed.map(({ delivery }) => String(delivery.subscription));
 
   it('is not forgotten when slots become free while it is read', async () => {
     await addOld(12);
@@ -66,21 +67,18 @@ describe('a backlog', () => {
     ['of more tenants than there are slots for', 12, 12],
   ])('is worked off in turns with those %s', async (_name, count, tenants) => {
     const owners = Array.from({ length: tenants }, () => new Types.ObjectId());
-    const subscriptions = Array.from({ length: count }, () => new Types.ObjectId());
     start({ perSubscription: 4, proven: 8, unproven: 8 });
     // Surveyed now, so that the backlogs are found by their deliveries.
     await due.claim();
-    for (const [i, subscription] of subscriptions.entries()) {
-      const tenant = owners[i % tenants];
+    for (let i = 0; i < count; i++) {
+      const { subscription } = newDelivery();
       slots.record(String(subscription), false);
-      await queue.add(Array.from({ length: 60 }, () => ({ ...newDelivery({ tenant }), subscription })));
+      await queue.add(newDeliveries(60, { tenant: owners[i % tenants], subscription }));
     }
     const served = new Map<string, number>();
     for (let claimed = 0; claimed < 20 * count;) {
       const batch = await due.claim();
-      for (const { subscription } of batch.map(({ delivery }) => delivery)) {
-        served.set(String(subscription), (served.get(String(subscription)) ?? 0) + 1);
-      }
+      for (const one of subscriptionsOf(batch)) served.set(one, (served.get(one) ?? 0) + 1);
       claimed += batch.length;
       leave(batch);
     }
@@ -91,26 +89,23 @@ describe('a backlog', () => {
   it('of many tenants whose receivers hang delays neither a good subscription nor a new one', async () => {
     const [good, fresh] = [newDelivery(), newDelivery()];
     slots.record(String(good.subscription), false);
-    for (let i = 0; i < 60; i++) {
-      const tenant = new Types.ObjectId();
-      await queue.add(Array.from({ length: 100 }, () => newDelivery({ tenant })));
-    }
+    for (let i = 0; i < 60; i++) await queue.add(newDeliveries(100, { tenant: new Types.ObjectId() }));
     while ((await due.claim()).length > 0);
     await queue.add([good, fresh]);
-    const claimed = (await due.claim()).map(({ delivery }) => String(delivery.subscription));
-    expect(claimed.sort()).toEqual([good, fresh].map(({ subscription }) => String(subscription)).sort());
+    const expected = [good, fresh].map(({ subscription }) => String(subscription));
+    expect(subscriptionsOf(await due.claim()).sort()).toEqual(expected.sort());
   });
 
   it('is not forgotten when a claim fails, and keeps no slot', async () => {
     await addOld(3);
-    queue.claim = () => Promise.reject(new Error('The database is away'));
-    await expect(due.claim()).rejects.toThrow('away');
+    queue.claim = isAway;
+    await expect(due.claim()).rejects.toThrow(AWAY);
     queue.claim = (chosen) => DeliveryQueue.prototype.claim.call(queue, chosen);
     expect(await due.claim()).toHaveLength(3);
   });
 
   it('does not keep new deliveries waiting while it cannot be surveyed', async () => {
-    queue.subscriptionsWithDue = () => Promise.reject(new Error('Too slow'));
+    queue.subscriptionsWithDue = isAway;
     await queue.add([newDelivery()]);
     expect(await due.claim()).toHaveLength(1);
   });
@@ -118,11 +113,10 @@ describe('a backlog', () => {
   it('voids no claim when another one cannot be read, and is read again', async () => {
     await addOld(3);
     await addOld(3);
-    let asked = 0;
-    queue.dueOf = (subscription, limit) =>
-      asked++ === 0
-        ? Promise.reject(new Error('The database is away'))
-        : DeliveryQueue.prototype.dueOf.call(queue, subscription, limit);
+    queue.dueOf = () => {
+      Reflect.deleteProperty(queue, 'dueOf');
+      return isAway();
+    };
     expect(await due.claim()).toHaveLength(3);
     expect(await due.claim()).toHaveLength(3);
   });
