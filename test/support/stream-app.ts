@@ -1,11 +1,33 @@
 import { EventLog, type EventRecord } from '../../src/common/notifications/log/event-log.js';
 import { NotificationsModule, type StreamOptions } from '../../src/common/notifications/index.js';
+import { EventClient, type StreamAsked } from './event-client.js';
+import { eventually } from './eventually.js';
 import { createResourceApp } from './resource-app.js';
+import { acme } from './tenants.js';
 import type { TestApp } from './test-app.js';
 
-/** Starts a service that has notifications alone, with other limits and intervals than usual. */
-export function createStreamApp(options?: Partial<StreamOptions>): Promise<TestApp> {
-  return createResourceApp(NotificationsModule.forRoot({ worker: false, stream: options }));
+/** Services and streams of the tests around, which are closed after each. */
+export function useStreams() {
+  const opened: { close(): unknown }[] = [];
+  afterEach(async () => {
+    for (const one of opened.splice(0).reverse()) await one.close();
+  });
+  const keep = <T extends { close(): unknown }>(one: T): T => {
+    opened.push(one);
+    return one;
+  };
+  return {
+    /** Starts a service that has notifications alone, with other limits and intervals than usual. */
+    async start(stream?: Partial<StreamOptions>): Promise<TestApp> {
+      return keep(await createResourceApp(NotificationsModule.forRoot({ worker: false, stream })));
+    },
+    /** Opens a stream, of ACME unless another token is given, and waits for its opening. */
+    async open({ url }: { url: string }, asked: StreamAsked = {}): Promise<EventClient> {
+      const client = keep(await EventClient.open(url, { token: acme, ...asked }));
+      if (client.status === 200) await eventually(() => expect(client.text).toContain('\n\n'));
+      return client;
+    },
+  };
 }
 
 /** Has the process of an app append an event to the log. */
