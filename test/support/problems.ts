@@ -50,9 +50,9 @@ export function expectNotFound(response: TestResponse, instance: string, label: 
 }
 
 /** Asserts the 400 of a path whose identifier is none. */
-export function expectInvalidId(response: TestResponse, instance: string): void {
+export function expectInvalidId(response: TestResponse, instance: string, parameter = 'id'): void {
   const detail = 'The id must be 24 hexadecimal digits.';
-  const errors = [{ parameter: 'id', detail }];
+  const errors = [{ parameter, detail }];
   expectProblem(response, { status: 400, code: 'INVALID_ID', detail, instance, errors });
 }
 
