@@ -1,13 +1,15 @@
 /** @mongodb */
 import { setImmediate } from 'node:timers/promises';
-import mongoose from 'mongoose';
+import { Types } from 'mongoose';
 import { EntityEventPublisher } from '../../../src/common/events/index.js';
 import type { EventRecord } from '../../../src/common/notifications/log/event-log.js';
 import { EventRecorder, MAX_WAITING } from '../../../src/common/notifications/log/event-recorder.js';
+import { deliveriesOf, storedDeliveries, storeSubscriptions } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import { onEvent } from '../../support/on-event.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
 import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { forgetAnswers } from '../../support/webhooks.js';
 
 /** Longer than the sweep waits. */
 const SWEPT_WITHIN_MS = 20_000;
@@ -16,106 +18,87 @@ const SWEPT_WITHIN_MS = 20_000;
 function holdRecording(app: TestApp) {
   const recorder = app.app.get(EventRecorder, { strict: false });
   const record = recorder.record.bind(recorder);
-  let calls = 0;
   let letGo = () => {};
   const held = new Promise<void>((resolve) => (letGo = resolve));
+  const calls = jest.fn();
   recorder.record = async (outbox, events) => {
-    calls++;
+    calls();
     await held;
     return record(outbox, events);
   };
-  return { calls: () => calls, letGo };
+  return { calls, letGo };
 }
 
 describe('the recording of events', () => {
   let app: TestApp;
-  let token: string;
-
-  beforeEach(async () => {
-    app = await createTestApp({ env: { WORKER: 'off' } });
-    token = await tokenOf(ACME);
-  });
+  beforeEach(async () => void (app = await createTestApp({ env: { WORKER: 'off' } })));
+  afterEach(() => app.close());
 
   const events = () => app.database.collection<EventRecord>('events');
-  const create = async () => {
-    const { status } = await app.post('/posts/api', { title: 'Waits' }, { token });
+  const create = async (token = acme, headers = {}) => {
+    const { status, body } = await app.post('/posts/api', { title: 'Waits' }, { token, headers });
     expect(status).toBe(201);
+    return body as { _id: string };
   };
+  const subscribe = (...tenants: string[]) =>
+    storeSubscriptions(app, ...tenants.map((tenant) => ({ tenant: new Types.ObjectId(tenant) })));
+  const expectDeliveries = (count: number) =>
+    eventually(async () => expect(await deliveriesOf(app).countDocuments()).toBe(count));
 
   it('delays no request, and holds a limited number of events in memory, of one tenant half of it; the sweep records the others', async () => {
     const held = holdRecording(app);
     const ofOne = MAX_WAITING / 2;
     const posts = ofOne + 50;
-    for (let sent = 0; sent < posts; sent += 50) await Promise.all(Array.from({ length: 50 }, create));
+    for (let sent = 0; sent < posts; sent += 50)
+      await Promise.all(Array.from({ length: 50 }, () => create()));
     // No hook waits, either.
     const publisher = app.app.get(EntityEventPublisher, { strict: false });
     await publisher.drain();
     // The sweep holds one batch.
-    await eventually(() => expect(held.calls()).toBe(ofOne + 1));
+    await eventually(() => expect(held.calls).toHaveBeenCalledTimes(ofOne + 1));
     expect(await events().countDocuments()).toBe(0);
-    await app.post('/posts/api', { title: 'Of another tenant' }, { token: await tokenOf(GLOBEX) });
+    await create(globex);
     await publisher.drain();
-    expect(held.calls()).toBe(ofOne + 2);
+    expect(held.calls).toHaveBeenCalledTimes(ofOne + 2);
     held.letGo();
     await eventually(async () => expect(await events().countDocuments()).toBe(posts + 1), SWEPT_WITHIN_MS);
-    await app.close();
   });
 
   it.each(['before', 'after'])(
     'of a create with a key is once, by the identifier of its record, if the process died %s it',
     async (moment) => {
-      const subscriber = {
-        tenant: new mongoose.Types.ObjectId(ACME),
-        enabled: true,
-        events: ['posts.created'],
-      };
-      await app.database.collection('subscriptions').insertOne(subscriber);
+      await subscribe(ACME);
       const told = onEvent(app, 'posts.afterCreate');
       const held = holdRecording(app);
-      const send = () =>
-        app.post('/posts/api', { title: 'Once' }, { token, headers: { 'Idempotency-Key': 'k1' } });
-      const { body } = await send();
+      const send = () => create(acme, { 'Idempotency-Key': 'k1' });
+      const body = await send();
       if (moment === 'after') {
         held.letGo();
         await eventually(async () => expect(await events().countDocuments()).toBe(1));
       }
-      // As if the process had been killed before it could keep its answer.
-      const forgotten = { $unset: { answer: 1 as const }, $set: { leaseUntil: new Date() } };
-      await app.database.collection('idempotency_keys').updateMany({}, forgotten);
-      expect((await send()).body).toEqual(body);
+      await forgetAnswers(app);
+      expect(await send()).toEqual(body);
       held.letGo();
-      const deliveries = app.database.collection('deliveries');
-      await eventually(async () => expect(await deliveries.countDocuments()).toBe(1));
+      await expectDeliveries(1);
       await app.app.close();
       const id = `evt_${body._id}`;
       expect(told.map((event) => event.id)).toEqual([id, id]);
       expect((await events().find().toArray()).map(({ _id }) => _id)).toEqual([id]);
-      expect((await deliveries.find().toArray()).map(({ event }) => event as string)).toEqual([id]);
-      await app.close();
+      expect((await storedDeliveries(app)).map(({ event }) => event)).toEqual([id]);
     },
   );
 
   it('notifies each tenant of its own events only, even if those of several are recorded together', async () => {
-    const tenants = [ACME, GLOBEX];
-    const subscribers = tenants.map((tenant) => ({
-      tenant: new mongoose.Types.ObjectId(tenant),
-      enabled: true,
-      events: ['posts.created'],
-    }));
-    await app.database.collection('subscriptions').insertMany(subscribers);
+    await subscribe(ACME, GLOBEX);
     const held = holdRecording(app);
-    for (const tenant of [ACME, GLOBEX, ACME, GLOBEX]) {
-      await app.post('/posts/api', { title: 'Told' }, { token: await tokenOf(tenant) });
-    }
+    for (const token of [acme, globex, acme, globex]) await create(token);
     held.letGo();
-    const deliveries = app.database.collection('deliveries');
-    await eventually(async () => expect(await deliveries.countDocuments()).toBe(4));
+    await expectDeliveries(4);
     await app.app.close();
     const tenantOf = new Map((await events().find().toArray()).map((event) => [event._id, event.tenant]));
     expect([...tenantOf.values()].sort()).toEqual([ACME, ACME, GLOBEX, GLOBEX]);
-    for (const { event, tenant } of await deliveries.find().toArray())
-      expect(String(tenant)).toBe(tenantOf.get(event as string));
-    await app.close();
+    for (const { event, tenant } of await storedDeliveries(app))
+      expect(String(tenant)).toBe(tenantOf.get(event));
   });
 
   it('is finished before the process exits', async () => {
@@ -132,6 +115,5 @@ describe('the recording of events', () => {
     await closing;
     expect(await events().countDocuments()).toBe(1);
     expect(await app.database.collection('posts').findOne({})).not.toHaveProperty('_outbox');
-    await app.close();
   });
 });

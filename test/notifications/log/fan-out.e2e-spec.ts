@@ -5,47 +5,27 @@
 import { Types } from 'mongoose';
 import { Outboxes } from '../../../src/common/crud/index.js';
 import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
-import type { QueuedDelivery } from '../../../src/common/notifications/deliveries/delivery.entity.js';
 import type { DeliveryCursor } from '../../../src/common/notifications/log/fan-out.js';
 import { EventRecorder } from '../../../src/common/notifications/log/event-recorder.js';
-import { eventId } from '../../support/deliveries.js';
+import { deliveriesOf, eventId, newDelivery, storeSubscriptions } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
-import { Receiver } from '../../support/receiver.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
-import { createTestApp, type TestApp } from '../../support/test-app.js';
+import { ACME, acme as token, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { createTestApp, useTestApp } from '../../support/test-app.js';
 
 /** Long enough for thousands of deliveries on a machine with other work. */
 const WITHIN_MS = 60_000;
 
 describe('the fan-out of events', () => {
   const env = { MONGODB_URI: freshDatabaseUri(), WORKER: 'off', WEBHOOK_ALLOW_PRIVATE: 'true' };
-  let app: TestApp;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    app = await createTestApp({ env });
-    receiver = await Receiver.start();
-  });
-  afterAll(async () => {
-    await app.close();
-    await receiver.close();
-  });
+  const app = useTestApp({ env });
   beforeEach(() => app.empty());
 
-  const deliveries = () => app.database.collection<QueuedDelivery>('deliveries');
   const cursors = () => app.database.collection<DeliveryCursor>('delivery_cursors');
-  /** Stores subscriptions as the resource does, or as an older version did. */
   async function subscribe(count: number, tenant = ACME, others: object = {}): Promise<string[]> {
-    const documents = Array.from({ length: count }, () => ({
-      tenant: new Types.ObjectId(tenant),
-      url: receiver.url,
-      events: ['posts.created'],
-      enabled: true,
-      secret: 'whsec_c2VjcmV0',
-      ...others,
-    }));
-    const { insertedIds } = await app.database.collection('subscriptions').insertMany(documents);
-    return Object.values(insertedIds).map(String);
+    const members = { tenant: new Types.ObjectId(tenant), ...others };
+    const stored = await storeSubscriptions(app, ...Array.from({ length: count }, () => members));
+    return stored.map(({ _id }) => String(_id));
   }
   /** Stores subscriptions of which most want other events, but all have their part of the tenant's deliveries. */
   async function subscribeFew(of: number): Promise<string[]> {
@@ -53,11 +33,9 @@ describe('the fan-out of events', () => {
     return subscribe(3);
   }
   async function post(count: number, tenant = ACME): Promise<void> {
-    const token = await tokenOf(tenant);
+    const create = () => app.post('/posts/api', { title: 'Tea' }, { token: tokenOf(tenant) });
     for (let left = count; left > 0; left -= 25) {
-      const answers = await Promise.all(
-        Array.from({ length: Math.min(25, left) }, () => app.post('/posts/api', { title: 'Tea' }, { token })),
-      );
+      const answers = await Promise.all(Array.from({ length: Math.min(25, left) }, create));
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
     }
   }
@@ -68,10 +46,9 @@ describe('the fan-out of events', () => {
     );
   /** The number of deliveries of each subscription. */
   async function counts(): Promise<Record<string, number>> {
-    const groups = await deliveries()
-      .aggregate<{ _id: Types.ObjectId; count: number }>([
-        { $group: { _id: '$subscription', count: { $sum: 1 } } },
-      ])
+    const group = { $group: { _id: '$subscription', count: { $sum: 1 } } };
+    const groups = await deliveriesOf(app)
+      .aggregate<{ _id: Types.ObjectId; count: number }>([group])
       .toArray();
     return Object.fromEntries(groups.map(({ _id, count }) => [String(_id), count]));
   }
@@ -81,7 +58,7 @@ describe('the fan-out of events', () => {
       expect([Object.keys(made).length, ...new Set(Object.values(made))]).toEqual([ids.length, count]);
     }, WITHIN_MS);
   const finish = (filter: object) =>
-    deliveries().updateMany(
+    deliveriesOf(app).updateMany(
       { ...filter, status: 'pending' },
       { $set: { status: 'delivered' }, $unset: { dueAt: 1, nextAttemptAt: 1 } },
     );
@@ -95,9 +72,10 @@ describe('the fan-out of events', () => {
       expect(await cursors().countDocuments({ _id, open: true, turnAt: { $gt: past, $lt: soon } })).toBe(1);
     }, WITHIN_MS);
   }
-  const closed = (tenant: string) =>
+  /** Waits until all is made that a tenant is due. */
+  const closed = () =>
     eventually(async () => {
-      const cursor = await cursors().findOne({ _id: tenant });
+      const cursor = await cursors().findOne({ _id: ACME });
       expect([cursor?.open, cursor?.seq]).toEqual([undefined, cursor?.head]);
     }, WITHIN_MS);
 
@@ -122,7 +100,7 @@ describe('the fan-out of events', () => {
         await finish({});
         expect(new Set(Object.values(await counts()))).toEqual(new Set([posts]));
       }, WITHIN_MS);
-      await closed(ACME);
+      await closed();
     },
     3 * WITHIN_MS,
   );
@@ -138,7 +116,7 @@ describe('the fan-out of events', () => {
     expect((await counts())[slow]).toBeLessThan(180);
     await finish({});
     await expectEach([slow, good], 180);
-    await closed(ACME);
+    await closed();
   }, 120_000);
 
   it('takes up a turn that has failed before its lease ends', async () => {
@@ -151,7 +129,7 @@ describe('the fan-out of events', () => {
     const ids = await subscribe(1);
     await post(1);
     await eventually(async () => expect(await counts()).toEqual({ [ids[0] ?? '']: 1 }));
-    await closed(ACME);
+    await closed();
   });
 
   it('lets another tenant have its deliveries while those of one cannot all be made', async () => {
@@ -169,11 +147,8 @@ describe('the fan-out of events', () => {
   }, 120_000);
 
   it('gives a subscription the events since its registration, and none from before', async () => {
-    const token = await tokenOf(ACME);
-    const register = async () => {
-      const body = { url: receiver.url, events: ['posts.created'] };
-      return (await app.post('/subscriptions', body, { token })).body._id as string;
-    };
+    const body = { url: 'http://127.0.0.1:9/', events: ['posts.created'] };
+    const register = async () => (await app.post('/subscriptions', body, { token })).body._id as string;
     const first = await register();
     await post(2);
     await expectEach([first], 2);
@@ -182,7 +157,7 @@ describe('the fan-out of events', () => {
     await eventually(async () => expect(await counts()).toEqual({ [first]: 3, [second]: 1 }));
     // As if the events had to be recorded again, after a crash.
     await cursors().updateOne({ _id: ACME }, { $set: { seq: 0, open: true } });
-    await closed(ACME);
+    await closed();
     expect(await counts()).toEqual({ [first]: 3, [second]: 1 });
   });
 
@@ -190,34 +165,25 @@ describe('the fan-out of events', () => {
     const [id = ''] = await subscribe(1);
     const events = Array.from({ length: 3 }, (_, i) => ({
       _id: eventId() as never,
-      seq: i + 1,
-      tenant: ACME,
-      type: 'posts.created',
-      at: new Date(),
-      body: '{}',
+      ...{ seq: i + 1, tenant: ACME, type: 'posts.created', at: new Date(), body: '{}' },
     }));
     await app.database.collection('events').insertMany(events);
-    await deliveries().insertOne({
-      subscription: new Types.ObjectId(id),
-      tenant: new Types.ObjectId(ACME),
-      event: events[2]?._id ?? '',
-      type: 'posts.created',
-      status: 'delivered',
-      attempts: [],
-      createdAt: new Date(),
-      tries: 1,
+    const ids = { subscription: new Types.ObjectId(id), tenant: new Types.ObjectId(ACME) };
+    await deliveriesOf(app).insertOne({
+      ...newDelivery({ ...ids, event: events[2]?._id }),
+      ...{ status: 'delivered', attempts: [], createdAt: new Date(), tries: 1 },
     });
     await post(1);
     await expectEach([id], 2);
-    await closed(ACME);
+    await closed();
     // It ended between the log and the queue: its event is recorded again, with its position.
-    const lost = { ...events[1], id: events[1]?._id, resource: 'posts', action: 'create', time: '' };
+    const lost = { ...events[1], id: events[1]?._id, resource: 'posts', action: 'create' };
     const again = { ...lost, owner: ACME, record: { _id: '1' }, time: new Date().toISOString() };
     const posts = app.app.get(Outboxes, { strict: false }).of('posts');
     await app.app.get(EventRecorder, { strict: false }).record(posts as never, [again as never]);
     await expectEach([id], 3);
-    await closed(ACME);
-    expect(await deliveries().countDocuments({ status: 'delivered' })).toBe(1);
+    await closed();
+    expect(await deliveriesOf(app).countDocuments({ status: 'delivered' })).toBe(1);
   });
 
   it('makes each delivery once in several processes, and takes over the turn of one that was killed', async () => {
@@ -225,9 +191,9 @@ describe('the fan-out of events', () => {
     const ids = await subscribe(20);
     await post(40);
     await expectEach(ids, 40);
-    await closed(ACME);
+    await closed();
     // As if a process had begun a turn and was killed; another one kept the lease, and lost it.
-    await deliveries().deleteMany({ subscription: new Types.ObjectId(ids[0]) });
+    await deliveriesOf(app).deleteMany({ subscription: new Types.ObjectId(ids[0]) });
     await cursors().updateOne({ _id: ACME }, { $set: { seq: 0, open: true, turnAt: new Date() } });
     await expectEach(ids, 40);
     for (const other of others) await other.leave();
