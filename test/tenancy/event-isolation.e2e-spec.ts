@@ -16,6 +16,7 @@ import {
 import { EventClient } from '../support/event-client.js';
 import { eventually } from '../support/eventually.js';
 import { Receiver } from '../support/receiver.js';
+import { requestsOf } from '../support/requests-of.js';
 import { createResourceApp } from '../support/resource-app.js';
 import { type Made, type Outline, resource } from '../support/resource.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
@@ -23,53 +24,50 @@ import type { TestApp } from '../support/test-app.js';
 
 @Injectable()
 class OfAda implements CanActivate {
-  canActivate(): boolean {
-    return true;
-  }
+  canActivate = () => true;
 }
 
 const TENANT = { tenant: currentTenant };
 const OWNER = { ...TENANT, owner: claim('sub') };
+const EITHER = anyOf({ owner: claim('sub') }, { reader: claim('sub') });
 
-/** Resources of every isolation. Subscribers see the records of those that everybody of the tenant can read. */
-const ISOLATIONS: Readonly<Record<string, Partial<Outline> & { shown?: true }>> = {
-  tenants: { shown: true, isolationFields: { all: TENANT } },
-  supported: { shown: true, isolationFields: { all: unlessCaller(hasRole('support'), TENANT) } },
-  written: {
-    shown: true,
-    isolationFields: { create: OWNER, get: TENANT, count: TENANT, update: TENANT, del: TENANT },
-  },
+/** Resources whose records everybody of the tenant can read, so that subscribers see them. */
+const SHOWN: Readonly<Record<string, Partial<Outline>>> = {
+  tenants: {},
+  supported: { isolationFields: { all: unlessCaller(hasRole('support'), TENANT) } },
+  written: { isolationFields: { create: OWNER, get: TENANT, count: TENANT, update: TENANT, del: TENANT } },
+};
+/** Resources of every other isolation. */
+const OTHERS: Readonly<Record<string, Partial<Outline>>> = {
   owned: { isolationFields: { all: OWNER } },
   shared: { isolationFields: { all: { ...TENANT, members: claim('sub') } } },
-  either: { isolationFields: { all: TENANT, get: anyOf({ owner: claim('sub') }, { reader: claim('sub') }) } },
+  either: { isolationFields: { all: TENANT, get: EITHER } },
   teams: { isolationFields: { all: { ...TENANT, team: claims('teams') } } },
-  ruled: { isolationFields: { all: TENANT }, rules: { text: { read: hasRole('hr') } } },
-  hidden: { isolationFields: { all: TENANT }, visible: { reader: null } },
-  guarded: { isolationFields: { all: TENANT }, routes: { get: { guards: [OfAda] } } },
-  viewed: { isolationFields: { all: TENANT }, output: (record) => record },
+  ruled: { rules: { text: { read: hasRole('hr') } } },
+  hidden: { visible: { reader: null } },
+  guarded: { routes: { get: { guards: [OfAda] } } },
+  viewed: { output: (record) => record },
 };
 
-const NAMES = Object.keys(ISOLATIONS).flatMap((name) => [name, `${name}-archived`]);
-const resources = NAMES.map((name) => {
-  const [isolation = '', archived] = name.split('-');
-  const { shown, ...outline } = ISOLATIONS[isolation] ?? {};
-  return resource({
-    fields: { text: IsText({ max: 60, optional: isolation === 'ruled' }) },
-    kept: {
-      tenant: Prop({ type: String }),
-      owner: Prop({ type: String }),
-      reader: Prop({ type: String }),
-      members: Prop({ type: [String], default: undefined }),
-      team: Prop({ type: String }),
-      deletedAt: IsTimestamp({ optional: true }),
-    },
-    ...outline,
-    name,
-    class: name.replace('-', '').replace(/^./, (first) => first.toUpperCase()),
-    ...(archived && { archive: { field: 'deletedAt' } }),
-    events: shown ?? { data: 'id' },
-  });
-});
+const resources = Object.entries({ ...SHOWN, ...OTHERS }).flatMap(([isolation, outline]) =>
+  [undefined, { field: 'deletedAt' }].map((archive) =>
+    resource({
+      fields: { text: IsText({ max: 60, optional: isolation === 'ruled' }) },
+      kept: {
+        ...{ tenant: Prop({ type: String }), owner: Prop({ type: String }) },
+        ...{ reader: Prop({ type: String }), team: Prop({ type: String }) },
+        members: Prop({ type: [String], default: undefined }),
+        deletedAt: IsTimestamp({ optional: true }),
+      },
+      isolationFields: { all: TENANT },
+      ...outline,
+      name: archive ? `${isolation}-archived` : isolation,
+      class: `${isolation.replace(/^./, (first) => first.toUpperCase())}${archive ? 'archived' : ''}`,
+      archive,
+      events: isolation in SHOWN || { data: 'id' },
+    }),
+  ),
+);
 
 const PEOPLE = [
   { sub: 'ada', tenant: ACME },
@@ -99,15 +97,15 @@ describe('events', () => {
     for (const tenant of [ACME, GLOBEX]) {
       const receiver = await Receiver.start();
       receivers.set(tenant, receiver);
-      const events = NAMES.map((name) => `${name}.*`);
-      const body = { url: receiver.url, events };
-      expect((await app.post('/subscriptions', body, { token: await tokenOf(tenant) })).status).toBe(201);
+      const events = resources.map(({ name }) => `${name}.*`);
+      await requestsOf(app, tokenOf(tenant)).create('/subscriptions', { url: receiver.url, events });
     }
-    for (const person of PEOPLE) {
-      const client = await EventClient.open(app.url, { token: await tokenFor(person) });
-      streams.push({ client, tenant: person.tenant });
+    for (const { sub, tenant } of PEOPLE) {
+      const client = await EventClient.open(app.url, { token: tokenFor(sub, tenant) });
+      streams.push({ client, tenant });
     }
-    for (const name of NAMES) for (const person of PEOPLE) written.push(await writeAll(name, person));
+    for (const { name, entity } of resources)
+      for (const { sub, tenant } of PEOPLE) written.push(await writeAll(name, entity as never, sub, tenant));
   });
   afterAll(async () => {
     for (const { client } of streams) client.close();
@@ -115,31 +113,24 @@ describe('events', () => {
     await app.close();
   });
 
-  const tokenFor = ({ sub, tenant }: { sub: string; tenant: string }) =>
+  const tokenFor = (sub: string, tenant: string) =>
     tokenOf(tenant, { sub, teams: [`team of ${sub}`], roles: ['hr'] });
 
   /** Creates, changes, moves, archives, restores and deletes a record. */
-  async function writeAll(name: string, person: (typeof PEOPLE)[number]): Promise<Written> {
-    const token = await tokenFor(person);
-    const texts = ['first', 'second', 'third'].map((word) => `${word} text of ${person.sub} in ${name}.`);
-    const created = await app.post(`/${name}`, { text: texts[0] }, { token });
-    expect(created.status).toBe(201);
-    const id = created.body._id as string;
+  async function writeAll(name: string, entity: never, sub: string, tenant: string): Promise<Written> {
+    const person = requestsOf(app, tokenFor(sub, tenant));
+    const texts = ['first', 'second', 'third'].map((word) => `${word} text of ${sub} in ${name}.`);
+    const id = await person.create(`/${name}`, { text: texts[0] });
     const path = `/${name}/${id}`;
-    expect((await app.patch(path, { text: texts[1] }, { token })).status).toBe(200);
-    const entity = resources.find((options) => options.name === name)?.entity;
-    const service = app.app.get<CrudService<Made, Made>>(getCrudServiceToken(entity as never));
+    expect(await person.status('PATCH', path, { text: texts[1] })).toBe(200);
+    const service = app.app.get<CrudService<Made, Made>>(getCrudServiceToken(entity));
     const moved = { owner: 'another', members: ['another'], team: 'another' };
     await service.update(unrestrictedScope(), id, { ...moved, text: texts[2] });
-    await service.update(unrestrictedScope(), id, {
-      owner: person.sub,
-      members: [person.sub],
-      team: `team of ${person.sub}`,
-    });
-    expect((await app.del(path, { token })).status).toBe(200);
-    if (name.endsWith('-archived'))
-      expect((await app.post(`${path}/restore`, undefined, { token })).status).toBe(200);
-    return { name, tenant: person.tenant, id, texts };
+    const back = { owner: sub, members: [sub], team: `team of ${sub}` };
+    await service.update(unrestrictedScope(), id, back);
+    expect(await person.status('DELETE', path)).toBe(200);
+    if (name.endsWith('-archived')) expect(await person.status('POST', `${path}/restore`)).toBe(200);
+    return { name, tenant, id, texts };
   }
 
   /** What came to a tenant: by its webhooks, and by the streams of its callers. */
@@ -147,39 +138,36 @@ describe('events', () => {
     (receivers.get(tenant)?.received ?? []).map(({ body }) => body.toString()).join('\n'),
     ...streams.filter((stream) => stream.tenant === tenant).map(({ client }) => client.text),
   ];
-  const isShown = (name: string) => ISOLATIONS[name.split('-')[0] ?? '']?.shown === true;
+  /** Which of its texts came to the tenant of a record, in each way. */
+  const textsAt = ({ tenant, texts }: Written) =>
+    arrivedAt(tenant).map((bytes) => texts.filter((text) => bytes.includes(text)));
+  const isShown = ({ name }: Written) => name.replace('-archived', '') in SHOWN;
 
   it('of every write reach the tenant of the record', async () => {
     await eventually(() => {
       for (const { id, name, tenant } of written) {
-        const last = `${name}.${name.endsWith('-archived') ? 'restored' : 'deleted'}`;
-        for (const bytes of arrivedAt(tenant)) {
-          const events = bytes.split('\n').filter((line) => line.includes(id));
-          expect(events.filter((line) => line.includes(`"${last}"`))).toHaveLength(1);
-        }
+        const last = `"${name}.${name.endsWith('-archived') ? 'restored' : 'deleted'}"`;
+        for (const bytes of arrivedAt(tenant))
+          expect(bytes.split('\n').filter((line) => line.includes(id) && line.includes(last))).toHaveLength(
+            1,
+          );
       }
     });
   });
 
   it('show a record to a tenant whose callers can all read it', () => {
-    for (const { name, tenant, texts } of written.filter((one) => isShown(one.name)))
-      for (const bytes of arrivedAt(tenant))
-        for (const text of texts) expect([name, bytes]).toEqual([name, expect.stringContaining(text)]);
+    for (const one of written.filter(isShown))
+      for (const shown of textsAt(one)) expect([one.name, shown]).toEqual([one.name, one.texts]);
   });
 
   it('show nothing of a record that a caller of the tenant cannot read, at no moment', () => {
-    for (const { name, tenant, texts } of written.filter((one) => !isShown(one.name)))
-      for (const bytes of arrivedAt(tenant))
-        expect([name, texts.filter((text) => bytes.includes(text))]).toEqual([name, []]);
+    for (const one of written.filter((each) => !isShown(each)))
+      for (const shown of textsAt(one)) expect([one.name, shown]).toEqual([one.name, []]);
   });
 
   it('tell another tenant nothing, not even an identifier', () => {
-    for (const tenant of [ACME, GLOBEX]) {
-      const others = written.filter((one) => one.tenant !== tenant);
-      for (const bytes of arrivedAt(tenant))
-        expect(others.filter(({ id, texts }) => [id, ...texts].some((text) => bytes.includes(text)))).toEqual(
-          [],
-        );
-    }
+    for (const { id, tenant, texts } of written)
+      for (const bytes of arrivedAt(tenant === ACME ? GLOBEX : ACME))
+        expect([id, ...texts].filter((text) => bytes.includes(text))).toEqual([]);
   });
 });

@@ -1,7 +1,6 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import { CrudModule } from '../../src/common/crud/index.js';
 import { IsText } from '../../src/common/fields/index.js';
 import {
   anyOf,
@@ -9,220 +8,194 @@ import {
   claims,
   currentTenant,
   hasRole,
+  type IsolationFields,
   unlessCaller,
 } from '../../src/common/tenancy/index.js';
-import { feature, type Outline, resource } from '../support/resource.js';
+import { requestsOf } from '../support/requests-of.js';
+import { feature, type Outline } from '../support/resource.js';
 import { createResourceApp, useResourceApp } from '../support/resource-app.js';
 import { ACME, acme, GLOBEX, globex, tokenOf } from '../support/tenants.js';
 
 const text = { text: IsText({ max: 50 }) };
-const texts = (body: unknown) => (body as { text: string }[]).map((one) => one.text).sort();
+const tenant = Prop({ type: Types.ObjectId });
+const ofTenant = { tenant: currentTenant };
+const sender = { sender: claim('sub') };
+const either = anyOf(sender, { recipient: claim('sub') });
+
+const app = useResourceApp(
+  feature({
+    name: 'messages',
+    fields: { ...text, recipient: IsText({ max: 20 }) },
+    kept: { sender: Prop({ type: String }) },
+    isolationFields: { get: either, count: either, create: sender, update: sender, del: sender },
+    query: { filter: ['text', 'recipient', 'sender'], sort: ['text'], search: ['text'] },
+  }),
+  feature({
+    name: 'sheets',
+    fields: { ...text, tenant: IsText({ max: 24, optional: true }) },
+    isolationFields: { all: { tenant: claims('tenants') } },
+    query: { sort: ['text'] },
+    bulk: true,
+  }),
+  feature({
+    name: 'tickets',
+    fields: text,
+    kept: { tenant, deletedAt: Prop({ type: Date }) },
+    isolationFields: { all: unlessCaller(hasRole('support'), ofTenant) },
+    archive: { field: 'deletedAt' },
+  }),
+);
+beforeEach(() => app.empty());
+const caller = (claimed: object, of?: string) => requestsOf(app, tokenOf(of, { ...claimed }));
 
 describe('a record that either of two people reads', () => {
-  const app = useResourceApp(
-    feature({
-      name: 'messages',
-      fields: { ...text, recipient: IsText({ max: 20 }) },
-      kept: { sender: Prop({ type: String }) },
-      isolationFields: {
-        get: anyOf({ sender: claim('sub') }, { recipient: claim('sub') }),
-        count: anyOf({ sender: claim('sub') }, { recipient: claim('sub') }),
-        create: { sender: claim('sub') },
-        update: { sender: claim('sub') },
-        del: { sender: claim('sub') },
-      },
-      query: { filter: ['text', 'recipient', 'sender'], sort: ['text'], search: ['text'] },
-    }),
-  );
-  const [ada, bob, eve] = ['ada', 'bob', 'eve'].map((sub) => tokenOf(undefined, { sub })) as [
-    string,
-    string,
-    string,
-  ];
-  let id: string;
+  const [ada, bob, eve] = [caller({ sub: 'ada' }), caller({ sub: 'bob' }), caller({ sub: 'eve' })];
+  let one: string;
   beforeEach(async () => {
-    await app.empty();
-    id = (await app.post('/messages', { text: 'to bob', recipient: 'bob' }, { token: ada })).body
-      ._id as string;
-    await app.post('/messages', { text: 'to ada', recipient: 'ada' }, { token: bob });
-    await app.post('/messages', { text: 'to eve', recipient: 'eve' }, { token: bob });
+    one = `/messages/${await ada.create('/messages', { text: 'to bob', recipient: 'bob' })}`;
+    for (const recipient of ['ada', 'eve'])
+      await bob.create('/messages', { text: `to ${recipient}`, recipient });
   });
 
-  it('is in the lists, pages, counts, searches and queries of both, and of nobody else', async () => {
-    const own = new Map([
-      [ada, ['to ada', 'to bob']],
-      [bob, ['to ada', 'to bob', 'to eve']],
-      [eve, ['to eve']],
-    ]);
-    for (const [token, expected] of own) {
-      expect(texts((await app.get('/messages', { token })).body)).toEqual(expected);
-      expect(texts((await app.get('/messages?sort=text', { token })).body)).toEqual(expected);
-      expect((await app.get('/messages/count', { token })).body).toEqual({ count: expected.length });
-      expect(texts((await app.get('/messages?q=to', { token })).body)).toEqual(expected);
-      const where = { or: [{ sender: 'ada' }, { not: { recipient: 'nobody' } }] };
-      expect(texts((await app.post('/messages/query', { where }, { token })).body)).toEqual(expected);
-      const walked: string[] = [];
-      let after = '';
-      do {
-        const { body } = await app.get(`/messages?limit=1&sort=text${after}`, { token });
-        walked.push(...texts(body.results));
-        after = body.next === null ? '' : `&after=${String(body.next)}`;
-      } while (after !== '');
-      expect(walked).toEqual(expected);
+  it.each([
+    ['the sender of one', ada, ['to ada', 'to bob']],
+    ['the recipient of one', bob, ['to ada', 'to bob', 'to eve']],
+    ['another recipient', eve, ['to eve']],
+  ] as const)('is in lists, pages, counts, searches and queries of %s', async (_who, reader, expected) => {
+    expect((await reader.texts('/messages')).sort()).toEqual(expected);
+    expect(await reader.texts('/messages?sort=text')).toEqual(expected);
+    expect((await reader.texts('/messages?q=to')).sort()).toEqual(expected);
+    expect(await reader.get('/messages/count')).toEqual({ count: expected.length });
+    const where = { or: [{ sender: 'ada' }, { not: { recipient: 'nobody' } }] };
+    const { body } = await reader.send('POST', '/messages/query', { where, sort: ['text'] });
+    expect(body).toEqual(expected.map((each) => expect.objectContaining({ text: each }) as object));
+    const walked: string[] = [];
+    for (let after = ''; ;) {
+      const page = (await reader.send('GET', `/messages?limit=1&sort=text${after}`)).body;
+      walked.push(...(page.results as { text: string }[]).map((each) => each.text));
+      if (page.next === null) break;
+      after = `&after=${String(page.next)}`;
     }
-    expect((await app.get('/messages')).status).toBe(401);
+    expect(walked).toEqual(expected);
   });
 
-  it('is changed by the one that writes are isolated by', async () => {
-    expect((await app.get(`/messages/${id}`, { token: bob })).body.text).toBe('to bob');
-    expect((await app.get(`/messages/${id}`, { token: eve })).status).toBe(404);
-    expect((await app.patch(`/messages/${id}`, { text: 'x' }, { token: bob })).status).toBe(404);
-    expect((await app.del(`/messages/${id}`, { token: bob })).status).toBe(404);
-    expect((await app.patch(`/messages/${id}`, { text: 'x' }, { token: ada })).status).toBe(200);
+  it('is read by the two, and changed by the one that writes are isolated by', async () => {
+    expect(await bob.get(one)).toMatchObject({ text: 'to bob' });
+    expect([await eve.status('GET', one), await requestsOf(app).status('GET', one)]).toEqual([404, 401]);
+    expect(await requestsOf(app).status('GET', '/messages')).toBe(401);
+    expect(await bob.status('PATCH', one, { text: 'x' })).toBe(404);
+    expect(await bob.status('DELETE', one)).toBe(404);
+    expect(await ada.status('PATCH', one, { text: 'x' })).toBe(200);
   });
 
   it('has an index for each', () => {
-    const keys = app.connection
-      .model('Message')
-      .schema.indexes()
-      .map(([fields]) => Object.keys(fields).join());
+    const indexes = app.connection.model('Message').schema.indexes();
+    const keys = indexes.map(([fields]) => Object.keys(fields).join());
     expect(keys).toEqual(expect.arrayContaining(['sender,createdAt,_id', 'recipient,text,_id']));
   });
 });
 
 describe('records of all tenants of a caller', () => {
-  const app = useResourceApp(
-    feature({
-      name: 'sheets',
-      fields: { ...text, tenant: IsText({ max: 24, optional: true }) },
-      isolationFields: { all: { tenant: claims('tenants') } },
-      bulk: true,
-    }),
-  );
-  const of = (...tenants: unknown[]) => tokenOf(undefined, { sub: 'ada', tenants });
+  const of = (...tenants: unknown[]) => caller({ sub: 'ada', tenants });
   const both = of(ACME, GLOBEX);
-  beforeEach(() => app.empty());
-  const create = (body: object, token: string) => app.post('/sheets', body, { token });
 
   it('are read together, and each belongs to one that its body names', async () => {
-    expect((await create({ text: 'a', tenant: ACME }, both)).status).toBe(201);
-    expect((await create({ text: 'g', tenant: GLOBEX }, both)).status).toBe(201);
-    expect(texts((await app.get('/sheets', { token: both })).body)).toEqual(['a', 'g']);
-    expect(texts((await app.get('/sheets', { token: of(GLOBEX) })).body)).toEqual(['g']);
-    expect((await create({ text: 'a2' }, of(ACME))).status).toBe(201);
-    expect(texts((await app.get('/sheets', { token: of(ACME) })).body)).toEqual(['a', 'a2']);
+    await both.create('/sheets', { text: 'a', tenant: ACME });
+    await both.create('/sheets', { text: 'g', tenant: GLOBEX });
+    await of(ACME).create('/sheets', { text: 'a2' });
+    const read = [both, of(GLOBEX), of(ACME)].map((reader) => reader.texts('/sheets?sort=text'));
+    expect(await Promise.all(read)).toEqual([['a', 'a2', 'g'], ['g'], ['a', 'a2']]);
   });
 
-  it('are rejected for another tenant, and without one where there are several', async () => {
+  it.each([
+    ['one', [ACME]],
+    ['several', [ACME, 'x']],
+  ])('are rejected for a tenant of others, by a caller of %s', async (_count, tenants) => {
+    const { status, body } = await of(...tenants).send('POST', '/sheets', { text: 'a', tenant: GLOBEX });
     const foreign = { pointer: '/tenant', detail: '"tenant" must be one of yours.' };
-    for (const token of [of(ACME), of(ACME, 'x')]) {
-      const { status, body } = await create({ text: 'a', tenant: GLOBEX }, token);
-      expect([status, body.code, body.errors]).toEqual([403, 'FORBIDDEN_FIELD', [foreign]]);
-    }
-    const { status, body } = await create({ text: 'a' }, both);
+    expect([status, body.code, body.errors]).toEqual([403, 'FORBIDDEN_FIELD', [foreign]]);
+  });
+
+  it('are rejected without a tenant where there are several, and for others in bulk', async () => {
+    const { status, body } = await both.send('POST', '/sheets', { text: 'a' });
     expect([status, body.errors]).toMatchObject([400, [{ pointer: '/tenant' }]]);
-    const bulk = await app.post(
-      '/sheets/bulk',
-      { operations: [{ create: { text: 'a', tenant: GLOBEX } }, { create: { text: 'a' } }] },
-      { token: of(ACME) },
-    );
+    const operations = [{ create: { text: 'a', tenant: GLOBEX } }, { create: { text: 'a' } }];
+    const bulk = await of(ACME).send('POST', '/sheets/bulk', { operations });
     expect(bulk.body.results).toMatchObject([{ status: 403 }, { status: 201 }]);
   });
 
   it('move between the tenants of a caller only', async () => {
-    const id = (await create({ text: 'a', tenant: ACME }, both)).body._id as string;
-    const move = (tenant: string, token: string) => app.patch(`/sheets/${id}`, { tenant }, { token });
-    expect((await move(GLOBEX, of(ACME))).status).toBe(403);
-    expect((await move(GLOBEX, both)).status).toBe(200);
-    expect((await move(ACME, of(ACME))).status).toBe(404);
+    const path = `/sheets/${await both.create('/sheets', { text: 'a', tenant: ACME })}`;
+    expect(await of(ACME).status('PATCH', path, { tenant: GLOBEX })).toBe(403);
+    expect(await both.status('PATCH', path, { tenant: GLOBEX })).toBe(200);
+    expect(await of(ACME).status('PATCH', path, { tenant: ACME })).toBe(404);
   });
 
   it.each([[undefined], [[]], ['x'], [[{}]], [[[ACME]]], [['']], [{ $ne: 1 }]])(
     'are nobody’s with the claim %j',
     async (tenants) => {
-      const token = tokenOf(undefined, { sub: 'ada', ...(tenants !== undefined && { tenants }) });
-      expect((await app.get('/sheets', { token })).status).toBe(403);
+      const claimed = { sub: 'ada', ...(tenants !== undefined && { tenants }) };
+      expect(await caller(claimed).status('GET', '/sheets')).toBe(403);
     },
   );
 });
 
 describe('callers that isolation exempts', () => {
-  const tickets = resource({
-    name: 'tickets',
-    fields: text,
-    kept: { tenant: Prop({ type: Types.ObjectId }), deletedAt: Prop({ type: Date }) },
-    isolationFields: { all: unlessCaller(hasRole('support'), { tenant: currentTenant }) },
-    archive: { field: 'deletedAt' },
-  });
-  const app = useResourceApp(CrudModule.forFeature(tickets));
-  const support = tokenOf(ACME, { sub: 'sue', roles: ['support'] });
-  beforeEach(() => app.empty());
+  const [ofAcme, ofGlobex] = [requestsOf(app, acme), requestsOf(app, globex)];
+  const support = caller({ sub: 'sue', roles: ['support'] }, ACME);
 
   it('reach the records of all tenants, and create their own', async () => {
-    const ids: string[] = [];
-    for (const token of [acme, globex])
-      ids.push((await app.post('/tickets', { text: 'a' }, { token })).body._id as string);
-    const [, theirs] = ids;
-    expect((await app.get('/tickets', { token: acme })).body).toHaveLength(1);
-    expect((await app.get('/tickets', { token: support })).body).toHaveLength(2);
-    expect((await app.get('/tickets/count', { token: support })).body).toEqual({ count: 2 });
-    expect((await app.patch(`/tickets/${theirs}`, { text: 'b' }, { token: acme })).status).toBe(404);
-    expect((await app.patch(`/tickets/${theirs}`, { text: 'b' }, { token: support })).status).toBe(200);
-    expect((await app.get(`/tickets/${theirs}`, { token: globex })).body).toMatchObject({
-      text: 'b',
-      tenant: GLOBEX,
-    });
-    expect((await app.del(`/tickets/${theirs}`, { token: support })).status).toBe(200);
-    expect((await app.get('/tickets?archived=only', { token: support })).body).toHaveLength(1);
-    expect((await app.get('/tickets?archived=only', { token: acme })).body).toEqual([]);
-    await app.post('/tickets', { text: 's' }, { token: support });
-    expect((await app.get('/tickets', { token: acme })).body).toHaveLength(2);
-    expect((await app.get('/tickets')).status).toBe(401);
+    await ofAcme.create('/tickets', { text: 'a' });
+    const theirs = `/tickets/${await ofGlobex.create('/tickets', { text: 'a' })}`;
+    const sizes = (path: string) =>
+      Promise.all([ofAcme, support].map(async (each) => (await each.texts(path)).length));
+    expect(await sizes('/tickets')).toEqual([1, 2]);
+    expect(await support.get('/tickets/count')).toEqual({ count: 2 });
+    expect(await ofAcme.status('PATCH', theirs, { text: 'b' })).toBe(404);
+    expect(await support.status('PATCH', theirs, { text: 'b' })).toBe(200);
+    expect(await ofGlobex.get(theirs)).toMatchObject({ text: 'b', tenant: GLOBEX });
+    expect(await support.status('DELETE', theirs)).toBe(200);
+    expect(await sizes('/tickets?archived=only')).toEqual([0, 1]);
+    await support.create('/tickets', { text: 's' });
+    expect(await ofAcme.texts('/tickets')).toHaveLength(2);
+    expect(await requestsOf(app).status('GET', '/tickets')).toBe(401);
   });
 
   it('use cursors of their own', async () => {
-    for (const token of [acme, acme, globex]) await app.post('/tickets', { text: 'a' }, { token });
-    const { body } = await app.get('/tickets?limit=1', { token: support });
-    expect((await app.get(`/tickets?limit=1&after=${body.next as string}`, { token: acme })).status).toBe(
-      400,
-    );
+    for (const one of [ofAcme, ofAcme, ofGlobex]) await one.create('/tickets', { text: 'a' });
+    const { next } = (await support.get('/tickets?limit=1')) as { next: string };
+    expect(await ofAcme.status('GET', `/tickets?limit=1&after=${next}`)).toBe(400);
   });
 });
+
+const named = (fields: IsolationFields) => anyOf(fields, { text: claim('b') });
 
 it.each<[string, Partial<Outline>, string]>([
   [
     'writes by either',
-    { isolationFields: { all: anyOf({ text: claim('sub') }, { text: claim('b') }) } },
+    { isolationFields: { all: named({ text: claim('sub') }) } },
     'isolationFields.all is anyOf',
   ],
   [
     'a field that is not there',
-    { isolationFields: { get: anyOf({ nowhere: claim('sub') }, { text: claim('b') }) } },
+    { isolationFields: { get: named({ nowhere: claim('sub') }) } },
     'names "nowhere", which the schema does not have',
   ],
   [
     'events',
-    {
-      kept: { tenant: Prop({ type: Types.ObjectId }) },
-      events: true,
-      isolationFields: {
-        create: { tenant: currentTenant },
-        get: anyOf({ tenant: currentTenant }, { text: claim('b') }),
-      },
-    },
+    { kept: { tenant }, events: true, isolationFields: { create: ofTenant, get: named(ofTenant) } },
     '"anyOf" isolates reads',
   ],
   [
     'references within a scope that nobody knows',
     {
-      kept: { tenant: Prop({ type: Types.ObjectId }), above: Prop({ type: Types.ObjectId }) },
-      isolationFields: { all: unlessCaller(hasRole('support'), { tenant: currentTenant }) },
+      kept: { tenant, above: tenant },
+      isolationFields: { all: unlessCaller(hasRole('support'), ofTenant) },
       references: { above: { to: class Above {}, check: 'sameScope' } },
     },
     'references.above.check is "sameScope", but unlessCaller lets callers update records of any "tenant"',
   ],
 ])('stops the start for %s', async (_what, more, reason) => {
-  await expect((async () => createResourceApp(feature({ name: 'things', ...more })))()).rejects.toThrow(
-    reason,
-  );
+  const start = async () => createResourceApp(feature({ name: 'things', ...more }));
+  await expect(start()).rejects.toThrow(reason);
 });
