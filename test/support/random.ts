@@ -28,6 +28,11 @@ export class Random {
     return Array.from({ length: count }, () => this.pick(items));
   }
 
+  /** So many hexadecimal digits. */
+  hex(digits: number): string {
+    return Array.from({ length: digits }, () => this.below(16).toString(16)).join('');
+  }
+
   /** A list of values, of a length between two bounds. */
   list<T>(min: number, max: number, make: () => T): T[] {
     return Array.from({ length: min + this.below(max - min + 1) }, make);

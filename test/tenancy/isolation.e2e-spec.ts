@@ -1,8 +1,7 @@
 /** @mongodb */
 import type { Caller } from '../support/apart/isolation-model.js';
-import { IsolationRun } from '../support/apart/isolation-run.js';
+import { INITECH, IsolationRun } from '../support/apart/isolation-run.js';
 import { createPrivateApp } from '../support/apart/resources.js';
-import { INITECH } from '../support/apart/worlds.js';
 import { Random } from '../support/random.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
 import { useApp } from '../support/test-app.js';

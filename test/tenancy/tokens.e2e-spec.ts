@@ -1,16 +1,7 @@
 import { expectInvalidToken, expectNoTenant } from '../support/problems.js';
 import { expectWritesRefused } from '../support/refused-writes.js';
-import {
-  ACME,
-  acme,
-  forgedToken,
-  globex,
-  GLOBEX,
-  goodClaims,
-  inSeconds,
-  TEST_SECRET,
-  tokenOf,
-} from '../support/tenants.js';
+import { ACME, acme, forgedToken, globex, GLOBEX, goodClaims } from '../support/tenants.js';
+import { inSeconds, TEST_SECRET, tokenOf } from '../support/tenants.js';
 import { useTestApp } from '../support/test-app.js';
 
 const PATH = '/posts/api';

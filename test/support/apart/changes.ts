@@ -1,7 +1,7 @@
 import type { Random } from '../random.js';
 import { ACME, GLOBEX } from '../tenants.js';
 import type { Requests, Sent } from './requests.js';
-import type { Surface } from './surfaces.js';
+import { REFERENCES, type Surface } from './surfaces.js';
 
 /** Who sends changes, and whom they name. */
 export interface Writer {
@@ -17,10 +17,6 @@ export type Own = Record<string, readonly string[]>;
 
 const WORDS = ['tea', 'Tea', 'téa', 'red', 'Blue', 'a,b', '=1+1', 'x-ray'];
 const MOMENTS = ['2020-01-01T00:00:00.000Z', '2021-06-01T12:00:00.000Z'];
-const REFERENCES: Readonly<Record<string, string>> = {
-  ...{ keeper: 'keepers', dossier: 'dossiers', ticket: 'tickets' },
-  ...{ circle: 'circles', above: 'circles', needed: 'circles' },
-};
 const KINDS = [
   ...(['create', 'create', 'create', 'change', 'change'] as const),
   ...(['remove', 'remove', 'bulk', 'import'] as const),
@@ -40,7 +36,9 @@ export class Changes {
   /** @param isBound whether it may change its own records only, although those may refer to any */
   any({ token, people, writes }: Writer, own: Own, isBound = false): Required<Pick<Sent, 'name'>> & Sent {
     const { random, requests } = this;
-    const surfaces = requests.surfaces.filter(({ name, input }) => input && (writes?.includes(name) ?? true));
+    const surfaces = requests.surfaces.filter(
+      ({ name, input }) => input.length > 0 && (writes?.includes(name) ?? true),
+    );
     const surface = surfaces[this.number++ % surfaces.length] as Surface;
     this.idOf = (name) => {
       const known = own[name] ?? [];
@@ -94,9 +92,9 @@ export class Changes {
   }
 
   /** A body of a create. */
-  private input({ input = '' }: Surface, people: readonly string[]): object {
+  private input({ input }: Surface, people: readonly string[]): object {
     const isTaken = (name: string) => this.random.chance(name in REFERENCES ? 0.25 : 0.5);
-    const names = input.split(' ').filter((name) => name.endsWith('!') || isTaken(name));
+    const names = input.filter((name) => name.endsWith('!') || isTaken(name));
     const body = this.valuesOf(names, people);
     if (!('kind' in body)) return body;
     const { days, level, ...sheet } = body;
@@ -104,8 +102,8 @@ export class Changes {
   }
 
   /** A body of an update; null removes a field. */
-  private patch({ input = '' }: Surface, people: readonly string[]): object {
-    const names = this.random.draw(input.split(' '), 1 + this.random.below(2));
+  private patch({ input }: Surface, people: readonly string[]): object {
+    const names = this.random.draw(input, 1 + this.random.below(2));
     const values = this.valuesOf(names, people);
     if (this.random.chance(0.1)) values[(names[0] ?? '').replace('!', '')] = null;
     return values;
@@ -127,6 +125,7 @@ export class Changes {
     const text = () => random.list(1, 3, () => random.pick(WORDS)).join(' ');
     const makers: Readonly<Record<string, () => unknown>> = {
       level: () => random.below(9),
+      completed: () => random.chance(0.5),
       tags: () => random.draw(WORDS, random.below(3)),
       dueAt: () => random.pick(MOMENTS),
       box: () => ({ label: text() }),

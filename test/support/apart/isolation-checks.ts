@@ -1,15 +1,10 @@
 import mongoose from 'mongoose';
 import type { Random } from '../random.js';
 import type { TestApp } from '../test-app.js';
-import {
-  type Archived,
-  type Caller,
-  IsolationModel,
-  type ModelRecord,
-  REFERENCES,
-} from './isolation-model.js';
-import { type Surface, SURFACES } from './surfaces.js';
-import { contentsOf, hex } from './worlds.js';
+import { type Archived, type Caller, IsolationModel, type ModelRecord } from './isolation-model.js';
+import { SURFACES } from './resources.js';
+import { REFERENCES, type Surface } from './surfaces.js';
+import { contentsOf } from './worlds.js';
 
 const { ObjectId } = mongoose.mongo;
 
@@ -140,7 +135,7 @@ export class IsolationChecks {
 
   protected expectCreated(operation: Operation, body: Body, answer: Answer): void {
     const { surface, caller, vault } = operation;
-    const misreference = this.model.misreference(surface.name, caller, body);
+    const misreference = this.model.misreference(caller, body);
     this.expectStatus('create', operation, answer, this.refusal(operation, true) ?? misreference ?? 201);
     if (answer.status !== 201) return;
     const word = String(body[surface.text]);
@@ -149,7 +144,7 @@ export class IsolationChecks {
       ...(surface.name !== 'todos' && { tenant: caller.tenant }),
       ...(surface.name === 'diaries' && { owner: caller.sub }),
       ...(surface.name === 'cards' && { vault }),
-      references: referencesIn(surface, body),
+      references: referencesIn(body),
     });
   }
 
@@ -169,7 +164,7 @@ export class IsolationChecks {
     const isThere = isWritable && this.isAt(operation, target);
     const refusal = this.refusal(operation, true);
     const stale = tag !== undefined && tag !== '*' ? [412] : [];
-    const misreference = body && this.model.misreference(surface.name, caller, body);
+    const misreference = body && this.model.misreference(caller, body);
     const missing = isArchiving && tag !== undefined ? 412 : isPost ? 200 : 404;
     const there = [misreference ?? 200, ...stale];
     const absent = [missing, ...(misreference ? [misreference] : [])];
@@ -178,7 +173,7 @@ export class IsolationChecks {
     if (answer.status !== 200 || !isThere || refusal) return;
     if (body) {
       this.model.rewrite(target, String(body[surface.text]));
-      Object.assign(target.references, referencesIn(surface, body));
+      Object.assign(target.references, referencesIn(body));
     } else if (isArchiving) target.isArchived = true;
     else this.model.remove(target);
   }
@@ -196,15 +191,15 @@ export class IsolationChecks {
 
   /** A body with a word of its own, and references to records of whomever. */
   protected body({ surface }: Operation): Body {
-    const references = Object.entries(REFERENCES[surface.name] ?? {})
-      .filter(() => this.random.chance(0.3))
-      .map(([field, target]) => [field, this.idOf(target)]);
+    const references = surface.input
+      .filter((field) => field in REFERENCES && this.random.chance(0.3))
+      .map((field) => [field, this.idOf(REFERENCES[field] as string)]);
     return { [surface.text]: this.model.nextWord(), ...Object.fromEntries(references) };
   }
 
   /** The identifier of a record of whomever, or of none. */
   protected idOf(name: string): string {
-    return this.targetOf(name)?.id ?? hex(this.random, 24);
+    return this.targetOf(name)?.id ?? this.random.hex(24);
   }
 
   protected targetOf(name: string): ModelRecord | undefined {
@@ -224,10 +219,10 @@ export class IsolationChecks {
   }
 }
 
-function referencesIn({ name }: Surface, body: Body): Record<string, string> {
-  const fields = Object.keys(REFERENCES[name] ?? {}).filter((field) => body[field] !== undefined);
-  return Object.fromEntries(fields.map((field) => [field, String(body[field])]));
-}
+const referencesIn = (body: Body): Record<string, string> =>
+  Object.fromEntries(
+    Object.keys(REFERENCES).flatMap((field) => (body[field] ? [[field, String(body[field])]] : [])),
+  );
 
 const linesOf = (text: string) =>
   text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as unknown]));

@@ -1,4 +1,5 @@
-import { type Surface, SURFACES } from './surfaces.js';
+import { SURFACES } from './resources.js';
+import { REFERENCES, type Surface } from './surfaces.js';
 
 /** Who calls: a person of a tenant, a token that names nobody, or no token at all. */
 export interface Caller {
@@ -24,13 +25,6 @@ export interface ModelRecord {
 export type Archived = 'only' | 'include' | undefined;
 
 const PUBLIC_READS = new Set(['posts', 'todos', 'notices']);
-
-/** The references that a body can make: the collection of each. */
-export const REFERENCES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  vaults: { keeper: 'keepers' },
-  cards: { keeper: 'keepers' },
-  notices: { vault: 'vaults', diary: 'diaries' },
-};
 
 /** Who may see and change what, by the rules that the resources declare and nothing else. */
 export class IsolationModel {
@@ -104,10 +98,10 @@ export class IsolationModel {
   }
 
   /** The status with which references of a body are refused to a caller. */
-  misreference(name: string, caller: Caller, body: Readonly<Record<string, unknown>>): 400 | 403 | undefined {
+  misreference(caller: Caller, body: Readonly<Record<string, unknown>>): 400 | 403 | undefined {
     // Nobody but a person reads diaries.
     if (body.diary !== undefined && caller.sub === undefined) return 403;
-    const isAllowed = Object.entries(REFERENCES[name] ?? {}).every(([field, target]) => {
+    const isAllowed = Object.entries(REFERENCES).every(([field, target]) => {
       if (body[field] === undefined) return true;
       const record = this.records.get(String(body[field]));
       return record?.name === target && this.mayRead(record, caller);

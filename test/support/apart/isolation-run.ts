@@ -4,8 +4,10 @@ import type { TestApp } from '../test-app.js';
 import type { Answer, Body, Operation } from './isolation-checks.js';
 import type { Archived, Caller, ModelRecord } from './isolation-model.js';
 import { IsolationWrites } from './isolation-writes.js';
-import { type Surface, SURFACES } from './surfaces.js';
-import { INITECH } from './worlds.js';
+import { SURFACES } from './resources.js';
+import type { Surface } from './surfaces.js';
+
+export const INITECH = '665f1c2ab7e3a90d4c8b0003';
 
 /** How many operations lie between two comparisons of the whole database with the model. */
 const COMPARED_EVERY = 500;

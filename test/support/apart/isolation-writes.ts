@@ -1,5 +1,6 @@
 import { type Answer, type Body, IsolationChecks, type Operation } from './isolation-checks.js';
-import { SURFACES, type Surface } from './surfaces.js';
+import { SURFACES } from './resources.js';
+import type { Surface } from './surfaces.js';
 
 /** Keys that are remembered. */
 const MAX_KEYED = 200;

@@ -1,55 +1,53 @@
 import type { Sent } from './requests.js';
-import { type Surface, SURFACES } from './surfaces.js';
-import { type Contents, partOf } from './worlds.js';
+import { ALL_SURFACES } from './resources.js';
+import { REFERENCES, type Surface } from './surfaces.js';
+import type { Contents } from './worlds.js';
 
 /** Records of each resource that are tried. */
 const TRIED = 4;
 const MISSING = '0123456789abcdef01234567';
+const VALUES: Readonly<Record<string, unknown>> = { kind: 'dated', days: [1] };
 
-/** Every request that is refused, or does nothing, for the sake of a record that its caller may not see. */
+/** Every request that is refused, or does nothing, for the sake of a record that one world alone has. */
 export function* refusedRequests(
   contents: readonly Contents[],
   tokens: readonly (string | undefined)[],
 ): Generator<Sent> {
-  const idsOf = (name: string, seen: boolean) =>
-    contents.flatMap((each) => partOf(each, seen)[name] ?? []).map(({ _id }) => String(_id));
-  // Those that one database has and the other one has not, first.
-  const hidden = (name: string) => {
-    const ids = idsOf(name, false);
-    const counted = (id: string) => ids.filter((each) => each === id).length;
-    return [...ids.toSorted((a, b) => counted(a) - counted(b)).slice(0, TRIED), MISSING];
-  };
-  const vault = partOf(contents[0] ?? {}, true).vaults?.find(({ closedAt }) => !closedAt)?._id;
-  for (const token of tokens) {
-    for (const surface of SURFACES.filter(({ name }) => name !== 'todos')) {
-      const path = surface.path.replace(':vaultId', String(vault));
-      for (const id of hidden(surface.name)) {
-        for (const request of ofRecord(surface, path, id)) yield { token, ...request };
-      }
-    }
-    for (const id of hidden('vaults')) {
-      for (const request of [...below(id), ...referring('notices', { vault: id }, hidden('notices'))])
-        yield { token, ...request };
-    }
-    for (const id of hidden('diaries')) {
-      for (const request of referring('notices', { diary: id }, hidden('notices')))
-        yield { token, ...request };
-    }
-    for (const id of hidden('keepers')) {
-      const body = { keeper: id };
-      const requests = [
-        ...referring('vaults', body, [String(vault), ...hidden('vaults')]),
-        ...referring(`vaults/${String(vault)}/cards`, body, hidden('cards')),
-        { method: 'POST', path: '/vaults/import', ...lines([{ name: 'x', ...body }, { name: 7 }]) },
-      ];
-      for (const request of requests) yield { token, ...request };
-    }
-  }
+  const idsOf = (name: string) => contents.flatMap((each) => each[name] ?? []).map(({ _id }) => String(_id));
+  const inWorlds = (name: string, count: number) =>
+    idsOf(name).filter((id, _i, ids) => ids.filter((each) => each === id).length === count);
+  const hidden = (name: string) => [...inWorlds(name, 1).slice(0, TRIED), MISSING];
+  const requests: Sent[] = ALL_SURFACES.filter(({ name }) => name !== 'todos').flatMap((surface) => {
+    const [, parent] = /:(\w+)Id/.exec(surface.path) ?? [];
+    const at = (id = MISSING) => surface.path.replace(/:\w+Id/, id);
+    const known = inWorlds(surface.name, 2);
+    const path = at(parent && inWorlds(`${parent}s`, 2).at(-1));
+    const references = surface.input.filter((field) => field in REFERENCES);
+    return [
+      ...hidden(surface.name).flatMap((id) => [...ofRecord(surface, path, id)]),
+      ...(parent ? hidden(`${parent}s`) : []).flatMap((id) => [...below(surface, at(id))]),
+      ...references.flatMap((field) =>
+        hidden(REFERENCES[field] as string).flatMap((id) => [
+          ...referring(surface, path, { [field]: id }, [...known.slice(-1), ...hidden(surface.name)]),
+        ]),
+      ),
+    ];
+  });
+  for (const token of tokens) for (const request of requests) yield { token, ...request };
 }
 
-const lines = (bodies: readonly object[]) => ({
+/** A body of a create. */
+const bodyOf = ({ input }: Surface) =>
+  Object.fromEntries(
+    input
+      .filter((field) => field.endsWith('!'))
+      .map((field) => field.slice(0, -1))
+      .map((field) => [field, VALUES[field] ?? 'x']),
+  );
+
+const imported = (path: string, bodies: readonly object[]) => ({
+  ...{ method: 'POST', path: `${path}/import`, headers: { 'Content-Type': 'application/x-ndjson' } },
   body: bodies.map((body) => JSON.stringify(body)).join('\n'),
-  headers: { 'Content-Type': 'application/x-ndjson' },
 });
 
 function* ofRecord({ text, archive, batches, expand }: Surface, path: string, id: string): Generator<Sent> {
@@ -61,14 +59,12 @@ function* ofRecord({ text, archive, batches, expand }: Surface, path: string, id
     if (expand.length > 0) yield { method, path: `${one}?expand=${expand.at(-1)}` };
     if (archive) yield { method, path: `${one}?archived=include` };
   }
-  const conditions: Record<string, string>[] = [
+  const headed = [
     {},
-    { 'If-Match': '*' },
-    { 'If-Match': '"0"' },
-    { 'If-Match': 'x' },
+    ...['*', '"0"', 'x'].map((tag) => ({ 'If-Match': tag })),
     { Prefer: 'return=representation' },
   ];
-  for (const headers of conditions) {
+  for (const headers of headed as Record<string, string>[]) {
     yield { method: 'PATCH', path: one, body: change, headers };
     yield { method: 'DELETE', path: one, headers };
   }
@@ -85,22 +81,29 @@ function* ofRecord({ text, archive, batches, expand }: Surface, path: string, id
   yield { method: 'POST', path: `${path}/bulk`, body: { operations } };
 }
 
-function* below(vault: string): Generator<Sent> {
-  const path = `/vaults/${vault}/cards`;
+/** What is below a hidden parent. */
+function* below(surface: Surface, path: string): Generator<Sent> {
+  const create = bodyOf(surface);
   yield { method: 'GET', path };
-  yield { method: 'GET', path: `${path}?limit=2&expand=vault` };
+  yield { method: 'GET', path: `${path}?limit=2&expand=${surface.expand[0]}` };
   yield { method: 'GET', path: `${path}/count` };
-  yield { method: 'POST', path, body: { name: 'x' } };
-  yield { method: 'POST', path, body: { name: 7 } };
-  yield { method: 'POST', path: `${path}/bulk`, body: { operations: [{ create: { name: 'x' } }] } };
-  yield { method: 'POST', path: `${path}/import`, ...lines([{ name: 'x' }]) };
+  for (const body of [create, { name: 7 }]) yield { method: 'POST', path, body };
+  yield { method: 'POST', path: `${path}/bulk`, body: { operations: [{ create }] } };
+  yield imported(path, [create]);
 }
 
 /** Writes that would refer to a hidden record. */
-function* referring(path: string, reference: object, targets: readonly string[]): Generator<Sent> {
-  const body = { name: 'x', ...reference };
-  yield { method: 'POST', path: `/${path}`, body };
-  for (const target of targets.slice(0, 2)) yield { method: 'PATCH', path: `/${path}/${target}`, body };
-  const operations = [{ create: body }, { update: { _id: targets[0], changes: body } }];
-  yield { method: 'POST', path: `/${path}/bulk`, body: { operations } };
+function* referring(
+  surface: Surface,
+  path: string,
+  reference: object,
+  targets: readonly string[],
+): Generator<Sent> {
+  const create = { ...bodyOf(surface), ...reference };
+  yield { method: 'POST', path, body: create };
+  for (const target of targets.slice(0, 2))
+    yield { method: 'PATCH', path: `${path}/${target}`, body: reference };
+  const operations = [{ create }, { update: { _id: targets[0], changes: reference } }];
+  if (surface.batches.includes('bulk')) yield { method: 'POST', path: `${path}/bulk`, body: { operations } };
+  if (surface.batches.includes('import')) yield imported(path, [create, { name: 7 }]);
 }

@@ -1,9 +1,15 @@
 import type { DynamicModule, Type } from '@nestjs/common';
-import { Prop, Schema } from '@nestjs/mongoose';
-import { type Schema as MongooseSchema } from 'mongoose';
-import { CrudModule, type Presented } from '../../../src/common/crud/index.js';
+import { Prop } from '@nestjs/mongoose';
+import {
+  AuditEntry,
+  AuditEntryInput,
+  type CrudOptions,
+  CrudModule,
+  type Presented,
+} from '../../../src/common/crud/index.js';
 import {
   IsIdentifier,
+  IsListOf,
   IsNested,
   IsReference,
   IsText,
@@ -12,167 +18,276 @@ import {
   IsWholeNumber,
   schemaOf,
 } from '../../../src/common/fields/index.js';
-import { claim, currentTenant, type TenantContext } from '../../../src/common/tenancy/index.js';
+import { NotificationsModule } from '../../../src/common/notifications/index.js';
+import {
+  anyOf,
+  claim,
+  claims,
+  currentTenant,
+  hasRole,
+  type TenantContext,
+  unlessCaller,
+} from '../../../src/common/tenancy/index.js';
 import { PostsModule } from '../../../src/posts/posts.module.js';
 import { TodosModule } from '../../../src/todos/todos.module.js';
+import { AdminGuard } from '../guarded-app.js';
+import { type Fields, type Made, type Outline, resource } from '../resource.js';
 import { createResourceApp } from '../resource-app.js';
 import type { TestApp } from '../test-app.js';
+import { SERVICE_SURFACES, type Surface, surfaceOf } from './surfaces.js';
 
-class KeeperInput {
-  @IsText({ min: 1, max: 200 }) name!: string;
-  @IsWholeNumber({ min: 0, max: 9, optional: true }) level?: number;
-}
+const optional = { optional: true };
+const name = IsText({ min: 1, max: 200 });
+const level = IsWholeNumber({ min: 0, max: 9, ...optional });
+const code = IsText({ min: 1, max: 40, ...optional });
+const unique = [Prop({ type: String, unique: true, sparse: true }), code];
+const secret = Prop({ type: String, select: false });
+const closedAt = Prop({ type: Date });
+const ofTenant = { tenant: currentTenant };
+const sender = { sender: claim('sub') };
+const either = anyOf(sender, { recipient: claim('sub') });
+const batches = { bulk: true, import: true };
+const archive = { field: 'closedAt' };
+const to = ({ entity }: { entity: Type<object> }) => IsReference(() => entity, optional);
 
-/** Of one tenant, hidden in part; vaults and cards refer to it. */
-@Schema({ timestamps: true })
-class Keeper extends KeeperInput {
-  @IsIdentifier() tenant!: string;
-  @Prop({ type: String, select: false }) secret?: string;
-}
+/** With names that can be filtered, sorted and searched. */
+const named = ({ fields, query, ...more }: Outline) =>
+  resource({
+    fields: { name, ...(fields as Fields) },
+    query: { filter: ['_id', 'name'], sort: ['name'], search: ['name'], ...query },
+    ...more,
+  });
+
+/** Of one tenant, unless it says otherwise. */
+const owned = ({ kept, ...more }: Outline) =>
+  named({ isolationFields: { all: ofTenant }, kept: { tenant: IsIdentifier(), ...kept }, ...more });
+
+const keepers = owned({
+  name: 'keepers',
+  fields: { level },
+  kept: { secret },
+  query: { filter: ['_id', 'name', 'level', 'tenant'], sort: ['name', 'level'] },
+  bulk: true,
+});
 
 class Box {
   @IsText({ max: 40, optional: true }) label?: string;
   @Prop({ type: String, select: false }) secret?: string;
 }
 
-class VaultInput {
-  @IsText({ min: 1, max: 200 }) name!: string;
-  @IsTextList({ maxEntries: 5, entry: { max: 40 }, optional: true }) tags?: string[];
-  @IsWholeNumber({ min: 0, max: 9, optional: true }) level?: number;
-  @IsTimestamp({ optional: true }) dueAt?: Date;
-  @IsNested(() => Box, { optional: true }) box?: Box;
-  @IsReference(() => Keeper, { optional: true }) keeper?: string;
-  @IsText({ min: 1, max: 40, optional: true }) code?: string;
-}
+/** With an archive, cards below it, a value unique in its tenant, and every kind of write. */
+const vaults = owned({
+  name: 'vaults',
+  fields: {
+    ...{ level, code, keeper: to(keepers) },
+    tags: IsTextList({ maxEntries: 5, entry: { max: 40 }, ...optional }),
+    dueAt: IsTimestamp(optional),
+    box: IsNested(() => Box, optional),
+  },
+  kept: { closedAt, secret },
+  archive,
+  references: { keeper: { to: keepers.entity } },
+  query: {
+    filter: ['_id', 'name', 'tags', 'level', 'dueAt', 'box.label', 'keeper', 'tenant', 'closedAt'],
+    sort: ['name', ['level', '-dueAt'], '-closedAt'],
+    search: ['name', 'tags', 'box.label'],
+  },
+  ...batches,
+});
+vaults.schema = schemaOf(vaults.entity).index(
+  { tenant: 1, code: 1 },
+  { unique: true, partialFilterExpression: { code: { $exists: true } } },
+);
 
-/** Of one tenant, with an archive, cards below it, a value unique in its tenant, and every kind of write. */
-@Schema({ timestamps: true })
-class Vault extends VaultInput {
-  @IsIdentifier() tenant!: string;
-  @Prop({ type: Date }) closedAt?: Date;
-  @Prop({ type: String, select: false }) secret?: string;
-}
-
-class CardInput {
-  @IsText({ min: 1, max: 200 }) name!: string;
-  @IsReference(() => Keeper, { optional: true }) keeper?: string;
-}
+const vault = IsReference(() => vaults.entity);
 
 /** What clients see of a card. */
-class CardView extends CardInput {
-  @IsReference(() => Vault) vault!: string;
+class CardView {
+  @IsText({ min: 1, max: 200 }) name!: string;
+  @IsReference(() => keepers.entity, optional) keeper?: string;
+  @IsReference(() => vaults.entity) vault!: string;
 }
 
 /** Below a vault, shown in part by a class. */
-@Schema({ timestamps: true })
-class Card extends CardInput {
-  @IsIdentifier() tenant!: string;
-  @IsReference(() => Vault) vault!: string;
-  @Prop({ type: String }) secret?: string;
-}
-
-class DiaryInput {
-  @IsText({ min: 1, max: 200 }) name!: string;
-}
+const cards = owned({
+  name: 'cards',
+  path: 'vaults/:vaultId/cards',
+  parent: { entity: vaults.entity, param: 'vaultId', field: 'vault' },
+  fields: { keeper: to(keepers) },
+  kept: { vault, secret: Prop({ type: String }) },
+  output: CardView as never,
+  references: { keeper: { to: keepers.entity }, vault: { to: vaults.entity } },
+  query: { filter: ['_id', 'name', 'keeper'] },
+  ...batches,
+});
 
 /** Of one person of a tenant. */
-@Schema({ timestamps: true })
-class Diary extends DiaryInput {
-  @IsIdentifier() tenant!: string;
-  @Prop() owner!: string;
-}
+const diaries = owned({
+  name: 'diaries',
+  kept: { owner: Prop({ type: String }) },
+  isolationFields: { all: { ...ofTenant, owner: claim('sub') } },
+  query: { filter: ['_id', 'name', 'owner', 'tenant'] },
+  import: true,
+});
 
-class NoticeInput {
+/** Everybody's to read unless it is withdrawn, and each tenant's to write; its fee is shown to its own tenant only. */
+const notices = owned({
+  name: 'notices',
+  fields: { vault: to(vaults), diary: to(diaries) },
+  kept: { withdrawn: Prop({ type: Boolean }), fee: Prop({ type: Number }), secret },
+  isolationFields: { create: ofTenant, update: ofTenant, del: ofTenant },
+  visible: { withdrawn: null },
+  output: {
+    from: ({ fee, ...record }: Presented<Made>, caller: TenantContext) => {
+      const mine = caller.tenant === record.tenant;
+      const { _id, name, vault, diary } = record;
+      return { _id, name, vault, diary, mine, ...(mine && { fee }) };
+    },
+    hides: ['tenant', 'withdrawn', 'fee'],
+  },
+  references: { vault: { to: vaults.entity }, diary: { to: diaries.entity } },
+  query: { filter: ['_id', 'name', 'vault'], sort: ['name', '-updatedAt'] },
+  bulk: true,
+});
+
+/** Of those whom a list names. */
+const circles = named({
+  name: 'circles',
+  fields: { members: IsTextList({ maxEntries: 9, entry: { max: 20 }, ...optional }) },
+  isolationFields: { all: { members: claim('sub') } },
+  query: { filter: ['_id', 'name', 'members'] },
+  ...batches,
+});
+
+const adminsOnly = { guards: [AdminGuard], errors: [403] };
+const dossiers = owned({
+  name: 'dossiers',
+  query: { filter: ['name'], sort: [], search: [] },
+  routes: { get: adminsOnly, create: adminsOnly, update: adminsOnly, del: adminsOnly },
+});
+
+class SheetInput {
   @IsText({ min: 1, max: 200 }) name!: string;
-  @IsReference(() => Vault, { optional: true }) vault?: string;
-  @IsReference(() => Diary, { optional: true }) diary?: string;
+  @IsText({ max: 24, ...optional }) tenant?: string;
+  @Prop({ unique: true, sparse: true }) @IsText({ min: 1, max: 40, ...optional }) code?: string;
+}
+class PlainSheet extends SheetInput {
+  @IsWholeNumber({ min: 0, max: 9, ...optional }) level?: number;
+}
+class DatedSheet extends SheetInput {
+  @IsListOf(IsWholeNumber({ min: 1, max: 7 }), { max: 7 }) days!: number[];
 }
 
-/** Everybody's to read unless it is withdrawn, and each tenant's to write. */
-@Schema({ timestamps: true })
-class Notice extends NoticeInput {
-  @IsIdentifier() tenant!: string;
-  @Prop({ type: Boolean }) withdrawn?: boolean;
+/** Of all tenants of a caller, in two kinds. */
+const sheets = resource({
+  name: 'sheets',
+  fields: SheetInput,
+  kinds: { plain: PlainSheet, dated: DatedSheet } as never,
+  isolationFields: { all: { tenant: claims('tenants') } },
+  query: { filter: ['_id', 'name', 'code', 'tenant'], sort: ['name'], search: ['name'] },
+  ...batches,
+});
 
-  /** Shown to its own tenant only. */
-  @Prop({ type: Number }) fee?: number;
-  @Prop({ type: String, select: false }) secret?: string;
-}
+/** Of a tenant, but for those who support it, with a field for some and every reaction to deletions. */
+const tickets = owned({
+  name: 'tickets',
+  fields: {
+    ...{ code: unique, salary: level },
+    ...{ circle: to(circles), above: to(circles), needed: to(circles), dossier: to(dossiers) },
+  },
+  kept: { closedAt },
+  isolationFields: { all: unlessCaller(hasRole('support'), ofTenant) },
+  rules: { salary: { read: hasRole('hr'), write: hasRole('hr') } },
+  archive,
+  references: {
+    circle: { to: circles.entity, onDelete: 'unset' },
+    above: { to: circles.entity, onDelete: 'cascade' },
+    needed: { to: circles.entity, onDelete: 'restrict' },
+    dossier: { to: dossiers.entity },
+  },
+  query: {
+    filter: ['_id', 'name', 'code', 'salary', 'circle', 'circle.name', 'dossier.name', 'closedAt'],
+    sort: ['name', 'salary', '-closedAt'],
+  },
+  ...batches,
+  audit: true,
+});
 
-/** The schema of an entity in which no two records of a tenant share a value. */
-function uniqueInTenant(entity: Type<object>, field: string): MongooseSchema {
-  const partialFilterExpression = { [field]: { $exists: true } };
-  return schemaOf(entity).index({ tenant: 1, [field]: 1 }, { unique: true, partialFilterExpression });
-}
+/** Of two people to read, and of one to write. */
+const letters = named({
+  name: 'letters',
+  fields: { recipient: IsText({ max: 20 }), code: unique, ticket: to(tickets) },
+  kept: { sender: Prop({ type: String }), closedAt },
+  isolationFields: { create: sender, get: either, count: either, update: sender, del: sender },
+  references: { ticket: { to: tickets.entity, onDelete: 'restrict' } },
+  archive,
+  query: {
+    filter: ['_id', 'name', 'recipient', 'sender', 'code', 'closedAt'],
+    sort: ['name', '-closedAt'],
+  },
+  ...batches,
+  audit: true,
+});
 
-const ofTenant = { tenant: currentTenant };
+/** Below a circle, with events. */
+const remarks = owned({
+  name: 'remarks',
+  path: 'circles/:circleId/remarks',
+  parent: { entity: circles.entity, param: 'circleId', field: 'circle' },
+  kept: { circle: IsReference(() => circles.entity) },
+  references: { circle: { to: circles.entity, onDelete: 'cascade' } },
+  bulk: true,
+  events: { data: 'id' },
+});
 
-/** Resources that show each caller something else: private, by person, below a parent, in part, by an output. */
-const resources = (): DynamicModule[] => [
-  CrudModule.forFeature({
-    entity: Keeper,
-    input: KeeperInput,
-    name: 'keepers',
-    isolationFields: { all: ofTenant },
-    query: { filter: ['_id', 'name', 'level', 'tenant'], sort: ['name', 'level'], search: ['name'] },
-    bulk: true,
-  }),
-  CrudModule.forFeature({
-    entity: Vault,
-    input: VaultInput,
-    name: 'vaults',
-    isolationFields: { all: ofTenant },
-    schema: uniqueInTenant(Vault, 'code'),
-    archive: { field: 'closedAt' },
-    references: { keeper: { to: Keeper } },
-    query: {
-      filter: ['_id', 'name', 'tags', 'level', 'dueAt', 'box.label', 'keeper', 'tenant', 'closedAt'],
-      sort: ['name', ['level', '-dueAt'], '-closedAt'],
-      search: ['name', 'tags', 'box.label'],
-    },
-    bulk: true,
-    import: true,
-  }),
-  CrudModule.forFeature({
-    entity: Card,
-    input: CardInput,
-    name: 'cards',
-    path: 'vaults/:vaultId/cards',
-    parent: { entity: Vault, param: 'vaultId', field: 'vault' },
-    isolationFields: { all: ofTenant },
-    output: CardView,
-    references: { keeper: { to: Keeper }, vault: { to: Vault } },
-    query: { filter: ['_id', 'name', 'keeper'], sort: ['name'], search: ['name'] },
-    bulk: true,
-    import: true,
-  }),
-  CrudModule.forFeature({
-    entity: Diary,
-    input: DiaryInput,
-    name: 'diaries',
-    isolationFields: { all: { ...ofTenant, owner: claim('sub') } },
-    query: { filter: ['_id', 'name', 'owner', 'tenant'], sort: ['name'], search: ['name'] },
-    import: true,
-  }),
-  CrudModule.forFeature({
-    entity: Notice,
-    input: NoticeInput,
-    name: 'notices',
-    isolationFields: { create: ofTenant, update: ofTenant, del: ofTenant },
-    visible: { withdrawn: null },
-    output: {
-      from: ({ _id, name, tenant, vault, diary, fee }: Presented<Notice>, caller: TenantContext) => {
-        const mine = caller.tenant === tenant;
-        return { _id, name, vault, diary, mine, ...(mine && { fee }) };
-      },
-      hides: ['tenant', 'withdrawn', 'fee'],
-    },
-    references: { vault: { to: Vault }, diary: { to: Diary } },
-    query: { filter: ['_id', 'name', 'vault'], sort: ['name', '-updatedAt'], search: ['name'] },
-    bulk: true,
-  }),
+const audits: CrudOptions<AuditEntry, AuditEntryInput> = {
+  entity: AuditEntry,
+  input: AuditEntryInput,
+  name: 'audits',
+  disable: ['create', 'update', 'del'],
+  isolationFields: { all: { ...ofTenant, subject: claim('sub') } },
+  query: { filter: ['resource', 'record', 'action'] },
+};
+
+/** Of the service, and private: by tenant, by person, below a parent, in part, by an output. */
+export const SURFACES: readonly Surface[] = [
+  ...SERVICE_SURFACES,
+  surfaceOf(keepers, 'name! level'),
+  surfaceOf(vaults, 'name! tags level dueAt box keeper code'),
+  surfaceOf(cards, 'name! keeper'),
+  surfaceOf(diaries, 'name!'),
+  surfaceOf(notices, 'name! vault diary', 'fee'),
 ];
 
-/** Starts a service with posts, todos, the resources above, and more. */
-export const createPrivateApp = (...more: DynamicModule[]): Promise<TestApp> =>
-  createResourceApp(PostsModule, TodosModule.forRoot({ form: 'generated' }), ...resources(), ...more);
+/** Those, and others that isolate by lists, several values, either of two fields, roles, guards and parents. */
+export const ALL_SURFACES: readonly Surface[] = [
+  ...SURFACES,
+  surfaceOf(circles, 'name! members'),
+  surfaceOf(dossiers, 'name!'),
+  surfaceOf(sheets, 'name! kind! days! tenant code level'),
+  surfaceOf(tickets, 'name! code circle above needed dossier'),
+  surfaceOf(letters, 'name! recipient! code ticket'),
+  surfaceOf(remarks, 'name!'),
+  surfaceOf(audits as never, '', 'resource'),
+];
+
+const started = (...modules: DynamicModule[]) =>
+  createResourceApp(
+    PostsModule,
+    TodosModule.forRoot({ form: 'generated' }),
+    ...[keepers, vaults, cards, diaries, notices].map((options) => CrudModule.forFeature(options)),
+    ...modules,
+  );
+
+/** Starts a service with the resources of {@link SURFACES}. */
+export const createPrivateApp = (): Promise<TestApp> => started();
+
+/** Starts a service with the resources of {@link ALL_SURFACES}, their audit records, and the stream of their events. */
+export const createWholeApp = (): Promise<TestApp> =>
+  started(
+    NotificationsModule.forRoot({ targets: { allowPrivate: true, httpsOnly: false } }),
+    ...[circles, dossiers, sheets, tickets, letters, remarks].map((options) =>
+      CrudModule.forFeature(options, { providers: [AdminGuard] }),
+    ),
+    CrudModule.forFeature(audits),
+  );

@@ -1,202 +1,261 @@
 import mongoose from 'mongoose';
+import { EventClient } from '../event-client.js';
+import { eventually } from '../eventually.js';
+import { passTime } from '../own-clock.js';
 import type { Random } from '../random.js';
 import { ACME, GLOBEX, tokenOf } from '../tenants.js';
 import type { TestApp } from '../test-app.js';
-import type { Sent } from './requests.js';
-import { createPrivateApp } from './resources.js';
-import { isSeen, PERSON, type Stored, SURFACES } from './surfaces.js';
+import { Changes, type Own, type Writer } from './changes.js';
+import { Requests, type Sent } from './requests.js';
+import { ALL_SURFACES, createWholeApp } from './resources.js';
+import type { Stored } from './surfaces.js';
 
 const { Binary, ObjectId } = mongoose.mongo;
 
-export const INITECH = '665f1c2ab7e3a90d4c8b0003';
-const WORDS = ['tea', 'Tea', 'téa', 'red', 'Blue', 'a,b', '.*', 'x-ray', '7'];
-const MOMENTS = ['2020-01-01T00:00:00.000Z', '2020-01-01T00:00:00.001Z', '2021-06-01T12:00:00.000Z'];
+/** Records of one resource at a time, so that requests meet; above, the oldest are taken out of both worlds. */
+const MAX_RECORDS = 8;
+/** How often the records are read, for requests that aim at them. Unit: operations. */
+const READ_EVERY = 20;
+/** Identifiers that one request makes at most. */
+const IDS_OF_ONE = 50;
+
+const SEEN = ['ada', 'bob', 'carol'];
+const UNSEEN = ['eve', 'mallory'];
+/** What everybody may read: others cannot write it without a trace. */
+const PUBLIC = ['posts', 'todos', 'notices'];
 
 /** Records of each collection. */
 export type Contents = Readonly<Record<string, readonly Stored[]>>;
 
-/** Two services whose databases differ only in what callers of ACME, and callers without a token, may not see. */
-export interface Worlds {
-  readonly apps: readonly [TestApp, TestApp];
-  readonly contents: readonly [Contents, Contents];
-  close(): Promise<void>;
-}
+/**
+ * Two services. Some callers send the same requests to both; others, whom they cannot see, each of theirs to one of the
+ * two only. Clock and identifiers are the same in both, so that the answers must be, to the last byte.
+ */
+export class Worlds {
+  /** How many answers were compared, by status. */
+  readonly compared: Record<string, number> = {};
+  /** Resources that each side has created or changed records of. */
+  readonly changed = { seen: new Set<string>(), unseen: new Set<string>() };
+  readonly requests: Requests;
+  /** A caller whose answers are compared, and one without a token. */
+  readonly callers: readonly (string | undefined)[];
+  private readonly records: Record<string, readonly Stored[]> = {};
+  /** By callers who are compared, and by the others: each takes the resources in turn. */
+  private readonly changes: readonly [seen: Changes, unseen: Changes];
+  private readonly seen: readonly Writer[];
+  private readonly unseen: readonly Writer[];
+  /** Identifiers of what the unseen have created in each world, and the others in both, by resource. */
+  private readonly own: readonly [Own, Own, Own] = [{}, {}, {}];
+  private number = 0;
 
-export async function createWorlds(random: Random): Promise<Worlds> {
-  const apps = [await createPrivateApp(), await createPrivateApp()] as const;
-  await shareKey(apps);
-  const [one, other] = apps;
-  for (const [tenant, sub] of people()) await populate(one, random, tokenOf(tenant, { sub }));
-  const made = await contentsOf(one);
-  const first = differing(random, made, touched(random, made));
-  const second = differing(random, made, first);
-  for (const [app, contents] of [
-    [one, first],
-    [other, second],
-  ] as const) {
-    for (const [name, records] of Object.entries(contents)) {
-      await app.database.collection(name).deleteMany({});
-      await app.database.collection(name).insertMany(records as object[]);
+  static async create(random: Random): Promise<Worlds> {
+    const apps = [await createWholeApp(), await createWholeApp()] as const;
+    // With one key, even the cursors must have the same text.
+    const value = new Binary(Buffer.alloc(32, 7));
+    for (const { database } of apps) {
+      const key = { _id: 'cursors' as never };
+      await database.collection('installation').replaceOne(key, { value }, { upsert: true });
+    }
+    const streams = apps.map(({ url }) => EventClient.open(url, { token: tokenOf(ACME) }));
+    return new Worlds(apps, await Promise.all(streams), random);
+  }
+
+  private constructor(
+    private readonly apps: readonly [TestApp, TestApp],
+    private readonly streams: readonly EventClient[],
+    private readonly random: Random,
+  ) {
+    const writes = ALL_SURFACES.map(({ name }) => name).filter((name) => !PUBLIC.includes(name));
+    const person = (sub: string, tenant: string, more: object = {}): Writer => ({
+      ...{ token: tokenOf(tenant, { sub, tenants: [tenant], ...more }), people: UNSEEN, writes },
+    });
+    this.seen = SEEN.map((sub) => ({
+      token: tokenOf(ACME, { sub, tenants: [ACME], role: 'clerk' }),
+      people: [...SEEN, ...UNSEEN],
+    }));
+    this.unseen = [
+      person('eve', GLOBEX),
+      person('mallory', GLOBEX, { roles: ['support', 'hr', 'admin'], role: 'admin' }),
+      { ...person('eve', ACME, { role: 'admin' }), writes: ['dossiers'] },
+    ];
+    const tokens = this.seen.map(({ token }) => token);
+    this.callers = [tokens[0], undefined];
+    this.requests = new Requests(random, ALL_SURFACES, this.records, [...tokens, undefined]);
+    this.changes = [new Changes(random, this.requests), new Changes(random, this.requests)];
+  }
+
+  /** Carries out random operations. @throws Error at the first difference */
+  async carryOut(operations: number): Promise<void> {
+    for (let i = 0; i < operations; i++) {
+      if (this.number % READ_EVERY === 0) await this.read();
+      const { random } = this;
+      if (random.chance(0.3)) await this.interfere();
+      else if (random.chance(0.1)) await this.entangle();
+      else if (random.chance(0.5))
+        await this.compare(this.changes[0].any(random.pick(this.seen), this.own[2]));
+      else await this.compare(this.requests.any());
     }
   }
-  return {
-    apps,
-    contents: [first, second],
-    close: async () => void (await Promise.all(apps.map((app) => app.close()))),
-  };
-}
 
-/** Gives two services the same key, so that even the cursors must have the same text. */
-export async function shareKey(apps: readonly TestApp[]): Promise<void> {
-  const value = new Binary(Buffer.alloc(32, 7));
-  for (const { database } of apps) {
-    const key = { _id: 'cursors' as never };
-    await database.collection('installation').replaceOne(key, { value }, { upsert: true });
+  /** Sends a request to both worlds. */
+  async compare(request: Sent): Promise<void> {
+    if (request.path.startsWith('/audits')) await this.auditsEnded();
+    this.begin();
+    const { number } = this;
+    const [one, other] = [await this.send(this.apps[0], request), await this.send(this.apps[1], request)];
+    expect({ number, request, answer: other }).toEqual({ number, request, answer: one });
+    this.compared[one.status] = (this.compared[one.status] ?? 0) + 1;
+    if (one.status < 300 && request.name) {
+      this.changed.seen.add(request.name);
+      note(this.own[2], request.name, one.body);
+    }
+    if (one.status === 200) this.requests.learn(request, one.body);
+  }
+
+  /** Compares the events that a stream of each world shows; goes on until there are some. @returns their number */
+  async compareEvents(): Promise<number> {
+    const [one = [], other = []] = this.streams.map(({ events }) => events);
+    const counts = (of: string, filter: object) =>
+      Promise.all(this.apps.map(({ database }) => database.collection(of).countDocuments(filter)));
+    const logged = () => counts('events', { tenant: ACME });
+    while ((await logged())[0] === 0) await this.carryOut(READ_EVERY);
+    await eventually(async () => {
+      for (const name of ['remarks', 'posts'])
+        expect(await counts(name, { '_outbox.0': { $exists: true } })).toEqual([0, 0]);
+      expect([one.length, other.length]).toEqual(await logged());
+      expect(other).toEqual(one);
+    });
+    return one.length;
+  }
+
+  /** What each world holds of each resource, without what the service does with it later. */
+  async contents(): Promise<readonly [Contents, Contents]> {
+    await this.auditsEnded();
+    return [await contentsOf(this.apps[0]), await contentsOf(this.apps[1])];
+  }
+
+  async close(): Promise<void> {
+    for (const stream of this.streams) stream.close();
+    await Promise.all(this.apps.map((app) => app.close()));
+  }
+
+  /** Does something in one world that its callers cannot see. */
+  private async interfere(): Promise<void> {
+    this.begin();
+    const { random } = this;
+    const world = random.below(2);
+    const [app, own] = [this.apps[world], this.own[world]] as [TestApp, Own];
+    if (random.chance(0.2)) return this.hide(app);
+    const request = this.changes[1].any(random.pick(this.unseen), own, true);
+    const { status, body } = await this.send(app, request);
+    expect({ request, isFault: status >= 500 }).toEqual({ request, isFault: false });
+    if (status < 300) this.changed.unseen.add(request.name);
+    note(own, request.name, body);
+  }
+
+  /** Changes fields that the callers cannot read, or adds a record that they cannot. */
+  private async hide({ database }: TestApp): Promise<void> {
+    const { random } = this;
+    const value = random.below(9);
+    const foreign = new ObjectId(GLOBEX);
+    const [name, changes, only] = random.pick<readonly [string, object, object?]>([
+      ['tickets', { salary: value }],
+      ['keepers', { secret: `${value}`, formerly: value }],
+      ['vaults', { 'box.secret': value, formerly: value }, { box: { $exists: true } }],
+      ['notices', { fee: value }, { tenant: foreign }],
+      ['notices', { withdrawn: true, fee: value }],
+      ['posts', { tenant: foreign, deletedAt: new Date() }],
+    ]);
+    const records = this.records[name] ?? [];
+    if (records.length === 0) return;
+    const { _id, _outbox, ...donor } = random.pick(records);
+    const collection = database.collection(name);
+    const hides = 'withdrawn' in changes || 'deletedAt' in changes;
+    if (hides) await collection.insertOne({ ...donor, ...changes, _id: new ObjectId(random.hex(24)) });
+    else await collection.updateOne({ _id: _id as never, ...only }, { $set: changes });
+    if (hides) this.changed.unseen.add(name);
+  }
+
+  /** Makes a record of both worlds another tenant's, or lets it refer to what its callers may not see. */
+  async entangle(): Promise<void> {
+    const { random } = this;
+    const [name, field, target] = random.pick([
+      ...([
+        ['vaults', 'keeper', 'keepers'],
+        ['cards', 'keeper', 'keepers'],
+      ] as const),
+      ...([
+        ['notices', 'vault', 'vaults'],
+        ['notices', 'diary', 'diaries'],
+      ] as const),
+      ...([
+        ['tickets', 'dossier', 'dossiers'],
+        ['notices', 'tenant', 'tenants'],
+      ] as const),
+    ]);
+    const value = target === 'tenants' ? GLOBEX : random.pick(this.records[target] ?? [])?._id;
+    const record = random.pick(this.records[name] ?? []);
+    if (value === undefined || record === undefined) return;
+    const change = { $set: { [field]: new ObjectId(String(value)) } };
+    for (const { database } of this.apps)
+      await database.collection(name).updateOne({ _id: record._id as never }, change);
+  }
+
+  /** Outcomes are stored a little later than the answers are sent. */
+  private async auditsEnded(): Promise<void> {
+    await eventually(async () => {
+      for (const { database } of this.apps)
+        expect(await database.collection('audits').countDocuments({ outcome: 'unknown' })).toBe(0);
+    });
+  }
+
+  /** What the next request makes has the same identifiers and times in both worlds. */
+  private begin(): void {
+    this.number++;
+    passTime(this.random.below(2));
+  }
+
+  /** Sends a request to one world. @returns all that a client is told but the date */
+  private async send(app: TestApp, { method, path, body: sent, token, headers }: Sent) {
+    // Where the driver begins to count.
+    Object.assign(ObjectId, { index: (this.number * IDS_OF_ONE) % 0xff_ff_ff });
+    const all = { ...headers, 'X-Request-Id': `request-${this.number}` };
+    const answer = await app.request(method, path, { body: sent, token, headers: all });
+    const { status, headers: answered, text, body } = answer;
+    return {
+      status,
+      headers: [...answered].filter(([name]) => name !== 'date'),
+      text,
+      body: body as unknown,
+    };
+  }
+
+  /** Notes what there is in any world. Old records leave both. */
+  private async read(): Promise<void> {
+    const [one, other] = [await contentsOf(this.apps[0]), await contentsOf(this.apps[1])];
+    for (const { name } of ALL_SURFACES) {
+      const found = [...(one[name] ?? []), ...(other[name] ?? [])];
+      const all = [...new Map(found.map((record) => [String(record._id), record])).values()];
+      const old = all.slice(0, -MAX_RECORDS).map(({ _id }) => _id as never);
+      if (old.length > 0)
+        for (const { database } of this.apps)
+          await database.collection(name).deleteMany({ _id: { $in: old } });
+      this.records[name] = all.slice(-MAX_RECORDS);
+    }
   }
 }
 
-/** All that a client is told but the date. */
-export async function answerOf(app: TestApp, { method, path, body: sent, token, ...more }: Sent, id: string) {
-  const headers = { ...more.headers, 'X-Request-Id': `request-${id}` };
-  const {
-    status,
-    headers: answered,
-    text,
-    body,
-  } = await app.request(method, path, {
-    body: sent,
-    token,
-    headers,
-  });
-  const told = [...answered].filter(([name]) => name !== 'date');
-  return { status, headers: told, text, body: body as unknown };
+/** Notes a record that has been created, and forgets the oldest. */
+function note(own: Own, name: string, body: unknown): void {
+  const { _id } = (body ?? {}) as { _id?: string };
+  if (_id) own[name] = [...(own[name] ?? []), _id].slice(-MAX_RECORDS);
 }
 
-const people = () => [
-  [ACME, PERSON],
-  [ACME, 'bob'],
-  [GLOBEX, PERSON],
-  [INITECH, 'eve'],
-];
-
-/** What a database holds of each resource. */
+/** What a database holds of each resource, without the events that its process has yet to settle. */
 export async function contentsOf({ database }: TestApp): Promise<Contents> {
-  const entries = SURFACES.map(async ({ name }) => {
-    return [name, await database.collection(name).find().sort({ _id: 1 }).toArray()] as const;
+  const entries = ALL_SURFACES.map(async ({ name }) => {
+    const found = database.collection(name).find({}, { projection: { _outbox: 0 } });
+    return [name, await found.sort({ _id: 1 }).toArray()] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
-}
-
-/** The records of a database that the callers may see, or those that they may not. */
-export function partOf(contents: Contents, seen: boolean): Contents {
-  const vaults = new Map(contents.vaults?.map((vault) => [String(vault._id), vault]));
-  return Object.fromEntries(
-    Object.entries(contents).map(([name, records]) => {
-      return [name, records.filter((record) => isSeen(name, record, vaults) === seen)];
-    }),
-  );
-}
-
-/** Creates records of one person by the API, so that they have all that the service keeps with them. */
-async function populate(app: TestApp, random: Random, token: string): Promise<void> {
-  const text = () => random.list(1, 3, () => random.pick(WORDS)).join(' ');
-  const create = async (path: string, body: object) =>
-    (await app.post(path, body, { token })).body._id as string;
-  const some = async (count: number, make: () => Promise<string>) => {
-    const ids: string[] = [];
-    for (let i = 0; i < count; i++) ids.push(await make());
-    return ids;
-  };
-  const posts = await some(8, () =>
-    create('/posts/api', { title: text(), content: text(), tags: random.draw(WORDS, random.below(3)) }),
-  );
-  await some(3, () => create('/todos', { title: text(), completed: random.chance(0.5) }));
-  const keepers = await some(4, () => create('/keepers', { name: text(), level: random.below(4) }));
-  const vaults = await some(8, () =>
-    create('/vaults', {
-      name: text(),
-      tags: random.draw(WORDS, random.below(3)),
-      ...(random.chance(0.7) && { level: random.below(4), keeper: random.pick(keepers) }),
-      ...(random.chance(0.7) && { dueAt: random.pick(MOMENTS), box: { label: text() } }),
-      ...(random.chance(0.7) && { code: hex(random, 12) }),
-    }),
-  );
-  await some(14, () => create(`/vaults/${random.pick(vaults)}/cards`, { name: text(), keeper: keepers[0] }));
-  const diaries = await some(4, () => create('/diaries', { name: text() }));
-  await some(6, () =>
-    create('/notices', { name: text(), vault: random.pick(vaults), diary: random.pick(diaries) }),
-  );
-  for (const id of posts.slice(0, 4)) await app.del(`/posts/api/${id}`, { token });
-  for (const id of vaults.slice(0, 3)) await app.del(`/vaults/${id}`, { token });
-}
-
-/** The records with moments that many share, with references across tenants, and some withdrawn. */
-function touched(random: Random, contents: Contents): Contents {
-  const idsOf = (name: string) => contents[name]?.map(({ _id }) => _id) ?? [];
-  const [keepers, vaults] = [idsOf('keepers'), idsOf('vaults')];
-  const moment = () => new Date(random.pick(MOMENTS));
-  return Object.fromEntries(
-    Object.entries(contents).map(([name, records]) => [
-      name,
-      records.map((record) => ({
-        ...record,
-        createdAt: moment(),
-        updatedAt: moment(),
-        ...(record.deletedAt !== undefined && { deletedAt: moment() }),
-        ...(record.closedAt !== undefined && { closedAt: moment() }),
-        ...(record.keeper !== undefined && { keeper: random.pick(keepers) }),
-        ...(name === 'notices' && { vault: random.pick(vaults) }),
-        ...(name === 'notices' && random.chance(0.3) && { withdrawn: true }),
-      })),
-    ]),
-  );
-}
-
-/** The same records to callers: others among those that they do not see, and other values in hidden fields. */
-function differing(random: Random, made: Contents, contents: Contents): Contents {
-  const [seen, unseen] = [partOf(contents, true), partOf(contents, false)];
-  const others = Object.keys(made).map((name) => {
-    const donors = unseen[name] ?? [];
-    const changed = donors.flatMap((record): Stored[] => {
-      // Owner and place stay with the content, so that it stays unseen; what is unique would be there twice.
-      const { code: _code, ...donor } = random.pick(donors);
-      const foreign = { ...donor, __v: random.below(9) };
-      const added = { ...foreign, _id: new ObjectId(hex(random, 24)) };
-      const { _id } = record;
-      return random.pick([
-        [],
-        [record],
-        [{ ...foreign, _id }],
-        [record, added],
-        [{ ...foreign, _id }, added],
-      ]);
-    });
-    return [name, changed] as const;
-  });
-  const hide = ({ _outbox, ...record }: Stored) => ({ ...record, ...hiddenIn(random, record, _outbox) });
-  // A notice shows its fee to its own tenant only.
-  const feeOf = (name: string, { tenant }: Stored) =>
-    name === 'notices' && { fee: String(tenant) === ACME ? 7 : random.below(9) };
-  return Object.fromEntries(
-    others.map(([name, changed]) => [
-      name,
-      [...(seen[name] ?? []), ...changed].map((record) => ({ ...hide(record), ...feeOf(name, record) })),
-    ]),
-  );
-}
-
-/** Values of fields that nobody is shown, and of one that no class has any more. */
-function hiddenIn(random: Random, { box }: Stored, outbox: unknown): Stored {
-  const value = () => random.pick(WORDS) + hex(random, 4);
-  return {
-    ...(random.chance(0.8) && { secret: value() }),
-    ...(random.chance(0.5) && { formerly: value() }),
-    // Events that somebody has settled, or nobody.
-    ...(outbox !== undefined && random.chance(0.5) && { _outbox: outbox }),
-    ...(box !== undefined && { box: { ...(box as object), secret: value() } }),
-  };
-}
-
-export function hex(random: Random, digits: number): string {
-  return Array.from({ length: digits }, () => random.below(16).toString(16)).join('');
 }
