@@ -1,10 +1,91 @@
 import { Type as TransformType } from 'class-transformer';
-import * as validators from 'class-validator';
+import * as v from 'class-validator';
 import { Types } from 'mongoose';
-import { InputReader } from '../../src/common/fields/index.js';
-import { faultsOf } from '../support/faults.js';
-import { classOfFields, FIELD_RULES, OWN_RULES } from '../support/field-rules.js';
-import { ProductInput } from '../support/product-input.js';
+import * as f from '../../src/common/fields/index.js';
+import { classWith } from '../support/field-case.js';
+import { expectFaults, faultsOf } from '../support/faults.js';
+import { Category, Dimensions, Variant } from '../support/product-input.js';
+
+enum Colour {
+  Red = 'red',
+  Blue = 'blue',
+}
+
+class Size {
+  @v.IsInt() @v.IsPositive() width!: number;
+  @v.IsOptional() @v.IsString() @v.MaxLength(3) unit?: string;
+  @v.IsOptional() @v.ValidateNested() @TransformType(() => Size) inner?: Size;
+}
+
+const isSize = TransformType(() => Size);
+const ID = '665f1c2ab7e3a90d4c8b4567';
+const MOMENT = '2026-01-31T09:00:00.000Z';
+const VARIANT = { sku: 'a', price: '1.50', dimensions: { width: 1 } };
+
+/** The decorators of a field, and values that they accept. */
+type Row = [name: string, decorators: () => PropertyDecorator[], ...fits: unknown[]];
+
+const DECLARED: Row[] = [
+  ['IsText', () => [f.IsText({ min: 1, max: 9 })], 'a', 'longer'],
+  ['IsText, optional', () => [f.IsText({ max: 3, countsOuterSpace: false, optional: true })], ' a ', ''],
+  ['IsFlag', () => [f.IsFlag({ default: false })], true, false],
+  ['IsWholeNumber', () => [f.IsWholeNumber({ min: -1, max: 9 })], -1, 7],
+  ['IsNumber', () => [f.IsNumber({ max: 9 })], 1.5, 0],
+  ['IsDecimal', () => [f.IsDecimal({ scale: 2, min: 0 })], '12.50', '0'],
+  ['IsTimestamp', () => [f.IsTimestamp({ optional: true })], MOMENT],
+  ['IsOneOf', () => [f.IsOneOf(Colour)], 'red', 'blue'],
+  ['IsIdentifier', () => [f.IsIdentifier()], ID],
+  ['IsReference', () => [f.IsReference(() => Category, { optional: true })], ID],
+  ['IsTextList', () => [f.IsTextList({ maxEntries: 2, entry: { max: 5 }, optional: true })], [], ['a', 'b']],
+  ['IsListOf values', () => [f.IsListOf(f.IsWholeNumber({ min: 0 }), { max: 2 })], [], [1, 7]],
+  ['IsListOf timestamps', () => [f.IsListOf(f.IsTimestamp(), { max: 2 })], [MOMENT]],
+  ['IsListOf objects', () => [f.IsListOf(() => Variant, { min: 1, max: 2 })], [VARIANT], [VARIANT, VARIANT]],
+  ['IsNested', () => [f.IsNested(() => Dimensions)], { width: 1 }, { width: 3, depth: 2 }],
+  ['IsNested, optional', () => [f.IsNested(() => Variant, { optional: true })], VARIANT],
+];
+
+const PLAIN: Row[] = [
+  ['IsString', () => [v.IsString()], 'a', ''],
+  ['Length', () => [v.IsString(), v.Length(1, 3)], 'a', 'abc'],
+  ['a message of its own', () => [v.MinLength(2, { message: '$property: $constraint1, not $value' })], 'ab'],
+  ['Matches', () => [v.IsString(), v.Matches(/^[a-z]+$/)], 'red'],
+  ['IsEmail', () => [v.IsEmail()], 'a@example.org'],
+  ['IsUrl', () => [v.IsUrl()], 'https://example.org/'],
+  ['IsUUID', () => [v.IsUUID()], '9b2f6f4e-6b0e-4c53-9d0c-4a5be7f0a111'],
+  ['IsISO8601', () => [v.IsISO8601()], MOMENT],
+  ['IsDate', () => [v.IsDate(), TransformType(() => Date)], MOMENT],
+  ['MinDate', () => [v.IsDate(), v.MinDate(new Date(0)), TransformType(() => Date)], MOMENT],
+  ['IsInt', () => [v.IsInt(), v.Min(0), v.Max(9)], 0, 7],
+  ['IsNumber', () => [v.IsNumber({ maxDecimalPlaces: 1 })], 1.5],
+  ['IsDivisibleBy', () => [v.IsDivisibleBy(7), v.IsPositive()], 7],
+  ['IsBoolean', () => [v.IsBoolean()], true],
+  ['IsEnum', () => [v.IsEnum(Colour)], 'red'],
+  ['IsIn', () => [v.IsIn(['a', 1])], 'a', 1],
+  ['IsNotIn', () => [v.IsString(), v.IsNotIn(['red'])], 'a'],
+  ['Equals', () => [v.Equals(7)], 7],
+  ['NotEquals', () => [v.IsInt(), v.NotEquals(5)], 7],
+  ['IsMongoId', () => [v.IsMongoId()], ID],
+  ['IsNotEmpty', () => [v.IsNotEmpty(), v.IsString()], 'a'],
+  ['IsDefined', () => [v.IsDefined(), v.IsInt()], 7],
+  ['IsObject', () => [v.IsObject(), v.IsNotEmptyObject()], { a: 1 }],
+  ['Allow', () => [v.Allow()], 'a', { a: [1] }],
+  ['IsArray', () => [v.IsArray(), v.ArrayMaxSize(2)], [], [1, 'a']],
+  ['ArrayUnique', () => [v.IsString({ each: true }), v.ArrayUnique(), v.ArrayNotEmpty()], ['a', 'b']],
+  ['ArrayContains', () => [v.IsInt({ each: true }), v.ArrayContains([1]), v.ArrayMinSize(1)], [1, 7]],
+  ['IsIn, each', () => [v.IsIn(['a', 'b'], { each: true })], ['a'], ['b', 'a']],
+  ['ValidateNested', () => [v.ValidateNested(), isSize], { width: 1, inner: { width: 2 } }],
+  ['ValidateNested, each', () => [v.ValidateNested({ each: true }), isSize], [], [{ width: 1 }]],
+  ['ValidateNested without a class', () => [v.IsOptional(), v.ValidateNested()]],
+  ['IsDecimal', () => [v.IsDecimal()], '12.50'],
+  ['IsPhoneNumber', () => [v.IsPhoneNumber()], '+41446681800'],
+  ['a context', () => [v.IsString({ context: { code: 1 } })], 'a'],
+];
+
+/** Those fields, and the same with `@IsOptional()`. */
+const RULES: Row[] = [...DECLARED, ...PLAIN].flatMap(([name, decorators, ...fits]): Row[] => [
+  [name, decorators, ...fits],
+  [`${name}, optional`, () => [v.IsOptional(), ...decorators()], ...fits],
+]);
 
 /** Values that fit some fields and surprise others; the last ones only code has. */
 const STRANGERS: readonly unknown[] = [
@@ -17,63 +98,51 @@ const STRANGERS: readonly unknown[] = [
   ...[new Set(['a']), new Map([['a', 1]]), Symbol('a'), 1n, () => 1],
 ];
 
-describe.each(FIELD_RULES)('a field with $name', ({ decorators, fits, name }) => {
-  const reader = new InputReader(classOfFields([{ decorators, fits, name }]));
+describe.each(RULES)('a field with %s', (_name, decorators, ...fits) => {
+  const reader = new f.InputReader(classWith(...decorators()));
 
-  it.each(fits.map((f0) => ({ f0 })))('accepts $f0, in a create and in a patch', async ({ f0 }) => {
-    expect(await faultsOf(reader.read({ f0 }))).toEqual([]);
-    expect(await faultsOf(reader.readPatch({ f0 }))).toEqual([]);
+  it('accepts what fits, in a create and in a patch', async () => {
+    for (const value of fits) {
+      expect([value, await faultsOf(reader.read({ value }))]).toEqual([value, []]);
+      expect([value, await faultsOf(reader.readPatch({ value }))]).toEqual([value, []]);
+    }
   });
 
   it('accepts any other value, or lists each of its faults once', async () => {
-    for (const f0 of STRANGERS) {
+    for (const value of STRANGERS) {
       for (const verb of ['read', 'readPatch'] as const) {
-        const pointers = (await faultsOf(reader[verb]({ f0 }))).map(
-          (fault) => 'pointer' in fault && fault.pointer,
-        );
+        const faults = await faultsOf(reader[verb]({ value }));
+        const pointers = faults.map((fault) => 'pointer' in fault && fault.pointer);
         expect(new Set(pointers).size).toBe(pointers.length);
       }
     }
   });
 });
 
-it.each(OWN_RULES)('a class with %s is checked by it', async (_name, decorators, body, details) => {
-  const type = classOfFields([{ name: 'another', decorators: () => [validators.IsString()], fits: ['a'] }]);
-  for (const decorate of decorators()) decorate(type.prototype as object, 'own');
-  const faults = await faultsOf(new InputReader(type).read({ f0: 'a', ...body }));
-  expect(faults.map(({ detail }) => detail)).toEqual(details);
-});
+/** A validator of an application's own that accepts nothing. */
+const rejecting = (name: string, message: string, validate: () => boolean | Promise<boolean>) =>
+  v.ValidateBy({ name, validator: { validate, defaultMessage: () => message } });
 
-it('checks nested objects, lists of them, and fields that a patch omits', async () => {
-  const reader = new InputReader(ProductInput);
-  const variants = [{ sku: 'a', price: '1.50', dimensions: { width: 1 } }];
-  const pointersOf = async (reading: Promise<unknown>) =>
-    (await faultsOf(reading)).map((fault) => 'pointer' in fault && fault.pointer);
-  expect(await pointersOf(reader.read({ name: 'Chair', variants, labels: ['a'] }))).toEqual([]);
-  expect(await pointersOf(reader.readPatch({ dimensions: { depth: 2 } }))).toEqual([]);
-  expect(await pointersOf(reader.check({ dimensions: { depth: 2 } } as never))).toEqual([
-    '/dimensions/width',
-  ]);
-  expect(await pointersOf(reader.read({ name: 'Chair' }))).toEqual(['/variants']);
-  const tooPrecise = [{ sku: 'a', price: '1.505' }];
-  expect(await pointersOf(reader.read({ name: 'Chair', variants: tooPrecise }))).toContain(
-    '/variants/0/price',
-  );
-});
-
-it('rejects a null entry, and a list in a list, of nested objects', async () => {
-  class Part {
-    @validators.IsString() name!: string;
-  }
-  class Whole {
-    @validators.IsArray()
-    @validators.ValidateNested({ each: true })
-    @TransformType(() => Part)
-    parts!: Part[];
-  }
-  const reader = new InputReader(Whole);
-  expect(await faultsOf(reader.read({ parts: [{ name: 'a' }] }))).toEqual([]);
-  for (const parts of [[null], [[{ name: 'a' }]], { name: 'a' }]) {
-    expect(await faultsOf(reader.read({ parts }))).not.toEqual([]);
-  }
+it.each<[name: string, decorators: PropertyDecorator[], body: object, ...messages: string[]]>([
+  ['a validator of its own', [rejecting('isMine', 'Not mine.', () => false)], { value: 'a' }, 'Not mine.'],
+  ['an asynchronous validator', [rejecting('isFree', 'Taken.', async () => false)], { value: 'a' }, 'Taken.'],
+  [
+    'an asynchronous validator by the name of another',
+    [rejecting('isString', 'Taken.', async () => false)],
+    { value: 'a' },
+    'Taken.',
+  ],
+  ['a condition', [v.ValidateIf(() => false), v.IsString()], {}],
+  ['a condition of one validator', [v.MinLength(3, { validateIf: () => false })], { value: 'a' }],
+  [
+    'groups',
+    [v.IsString({ groups: ['admin'] }), v.MinLength(2, { message: 'Too short.' })],
+    { value: 'a' },
+    'Too short.',
+  ],
+])('a field with %s is checked by it', async (_name, decorators, body, ...messages) => {
+  const type = classWith(...decorators);
+  v.IsString()(type.prototype as object, 'other');
+  const faults = messages.map((detail) => ({ pointer: '/value', detail }));
+  await expectFaults(new f.InputReader(type).read({ other: 'a', ...body }), ...faults);
 });

@@ -1,18 +1,22 @@
 import type { Type } from '@nestjs/common';
 import type { SchemaDefinitionProperty } from 'mongoose';
-import { type FieldDecorator, fieldsOf, InputReader } from '../../src/common/fields/index.js';
+import {
+  type FieldDecorator,
+  type FieldDescription,
+  fieldsOf,
+  InputReader,
+} from '../../src/common/fields/index.js';
 import { definitionOf } from '../../src/common/fields/store-of.js';
-import { faultsOf } from './faults.js';
+import { fault, faultsOf } from './faults.js';
 
-/** A field decorator, and what it does with values. */
-export interface FieldCase {
-  name: string;
+/** A field decorator, what it does with values, and its description. */
+export interface FieldCase extends Partial<FieldDescription> {
   decorator: FieldDecorator;
-  /** Values that are taken as they are, or pairs of a value and what it becomes. */
+  /** Values that are taken as they are. */
   accepted: unknown[];
   converted?: [sent: unknown, held: unknown][];
-  refused: [shape: string, values: unknown[]][];
-  described: object;
+  /** Values by the sentence that they are refused with. */
+  refused: Record<string, unknown[]>;
   store: SchemaDefinitionProperty;
 }
 
@@ -28,48 +32,40 @@ export function classWith(...decorators: PropertyDecorator[]): Type<{ value: unk
   return Input;
 }
 
-/** Runs a case: what is taken, what is refused and how, and the description of the field. */
-export function describeField({
-  name,
-  decorator,
-  accepted,
-  converted = [],
-  refused,
-  described,
-  store,
-}: FieldCase): void {
-  describe(name, () => {
-    const reader = new InputReader(classWith(decorator));
-    const values = [...accepted.map((value): [unknown, unknown] => [value, value]), ...converted];
-
-    it('accepts valid values, in a create and in an update', async () => {
-      for (const [sent, held] of values) {
-        expect((await reader.read({ value: sent })).value).toStrictEqual(held);
-        expect((await reader.readPatch({ value: sent })).value).toEqual(held);
-      }
-    });
-
-    it('refuses everything else in one sentence, in a create and in an update', async () => {
-      for (const [shape, wrong] of refused) {
-        for (const value of wrong) {
-          const faults = [{ pointer: '/value', detail: `"value" must be ${shape}.` }];
-          expect({ value, faults: await faultsOf(reader.read({ value })) }).toEqual({ value, faults });
-          expect({ value, faults: await faultsOf(reader.readPatch({ value })) }).toEqual({ value, faults });
-        }
-      }
-    });
-
-    it('describes itself', () => {
+/** Runs cases, by their names: what is taken, what is refused and how, and the description of the field. */
+export function describeFields(cases: Record<string, FieldCase>): void {
+  describe.each(Object.entries(cases))(
+    '%s',
+    (_, { decorator, accepted, converted = [], refused, ...field }) => {
       const type = classWith(decorator);
-      expect(fieldsOf(type)).toEqual([
-        { name: 'value', required: true, isDeclared: true, list: false, ...described },
-      ]);
-      expect(definitionOf(type)).toEqual({ value: store });
-    });
+      const reader = new InputReader(type);
 
-    it('has an example that it accepts, if any', async () => {
-      const { example } = fieldsOf(classWith(decorator))[0]?.schema ?? {};
-      if (example !== undefined) expect(await reader.read({ value: example })).toEqual({ value: example });
-    });
-  });
+      it('accepts valid values, in a create and in an update', async () => {
+        for (const [sent, held] of [...accepted.map((value) => [value, value]), ...converted]) {
+          expect((await reader.read({ value: sent })).value).toStrictEqual(held);
+          expect((await reader.readPatch({ value: sent })).value).toEqual(held);
+        }
+      });
+
+      it.each(Object.entries(refused))(
+        'refuses what is not %s, in a create and in an update',
+        async (shape, wrong) => {
+          const faults = [fault('/value', `must be ${shape}.`)];
+          for (const value of wrong) {
+            expect([value, await faultsOf(reader.read({ value }))]).toEqual([value, faults]);
+            expect([value, await faultsOf(reader.readPatch({ value }))]).toEqual([value, faults]);
+          }
+        },
+      );
+
+      it('describes itself, with an example that it accepts, if any', async () => {
+        const { store, ...described } = field;
+        const common = { name: 'value', required: true, isDeclared: true, list: false };
+        expect(fieldsOf(type)).toEqual([{ ...common, ...described }]);
+        expect(definitionOf(type)).toEqual({ value: store });
+        const { example } = fieldsOf(type)[0]?.schema ?? {};
+        if (example !== undefined) expect(await reader.read({ value: example })).toEqual({ value: example });
+      });
+    },
+  );
 }
