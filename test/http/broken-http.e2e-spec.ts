@@ -1,100 +1,45 @@
-import { expectProblem } from '../support/problems.js';
-import { sendBytes, sendRaw } from '../support/raw-http.js';
+import { eventually } from '../support/eventually.js';
+import { RawConnection, rawHead, sendBytes } from '../support/raw-http.js';
 import { useTestApp } from '../support/test-app.js';
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY'];
-
 const app = useTestApp();
-afterEach(async () => {
-  expect(await app.database.collection('todos').countDocuments()).toBe(0);
-});
-
-describe('a method that a path does not have', () => {
-  it('is a 405 with Allow, on every path of the document', async () => {
-    const { paths } = (await app.get('/docs/openapi.json')).body as { paths: Record<string, object> };
-    expect(Object.keys(paths)).toContain('/todos/{id}');
-    for (const [template, operations] of Object.entries(paths)) {
-      const documented = Object.keys(operations).map((name) => name.toUpperCase());
-      // The document has the same as a POST.
-      const queried = `${template}/query` in paths ? ['QUERY'] : [];
-      const allowed = [...documented, ...queried, ...(documented.includes('GET') ? ['HEAD'] : [])].sort();
-      const path = template.replace('{id}', '665f1c2ab7e3a90d4c8b4567');
-      for (const method of METHODS.filter((name) => !allowed.includes(name))) {
-        const response = await sendRaw(app.url, { method, path });
-        const allow = allowed.join(', ');
-        const detail = `${method} is not possible on this path. Allowed: ${allow}.`;
-        if (method === 'OPTIONS') {
-          expect([response.status, response.headers.get('allow')]).toEqual([
-            204,
-            [...allowed, 'OPTIONS'].sort().join(', '),
-          ]);
-          continue;
-        }
-        if (method === 'HEAD') expect([response.status, response.text]).toEqual([405, '']);
-        else expectProblem(response, { status: 405, code: 'METHOD_NOT_ALLOWED', detail, instance: path });
-        expect(response.headers.get('allow')).toBe(allow);
-      }
-    }
-  });
-
-  it('is not changed by an override header', async () => {
-    const headers = { 'X-HTTP-Method-Override': 'DELETE', 'X-Method-Override': 'DELETE' };
-    expect((await app.get('/todos', { headers })).body).toEqual([]);
-  });
-});
-
-describe('a path that does not exist', () => {
-  const OUTSIDE = ['/.env', '/docs/../package.json'];
-  it.each(['/nothing', '/todo', '/todos/665f1c2ab7e3a90d4c8b4567/more', '/posts', '/api/posts', ...OUTSIDE])(
-    'is a 404: %s',
-    async (path) => {
-      for (const method of ['GET', 'POST', 'DELETE']) {
-        expectProblem(await sendRaw(app.url, { method, path }), {
-          status: 404,
-          code: 'PATH_NOT_FOUND',
-          detail: 'There is no such path. See /docs for those that exist.',
-          instance: path,
-        });
-      }
-    },
-  );
-});
 
 describe('bytes that are not HTTP', () => {
-  const host = 'Host: localhost\r\nConnection: close\r\n';
-  const body = '{"title":"x"}';
-
-  const get = (rest: string, line = 'GET /todos HTTP/1.1') => `${line}\r\n${rest}\r\n`;
-  const post = (head: string, sent = body) =>
-    `POST /todos HTTP/1.1\r\n${host}Content-Type: application/json\r\n${head}\r\n\r\n${sent}`;
-  const chunked = 'Transfer-Encoding: chunked';
-  const chunk = `d\r\n${body}\r\n0\r\n\r\n`;
+  const BODY = '{"title":"x"}';
+  const CHUNKED = 'Transfer-Encoding: chunked';
+  const CHUNK = `d\r\n${BODY}\r\n0\r\n\r\n`;
+  const get = (line: string, ...headers: string[]) =>
+    [line, 'Host: localhost', 'Connection: close', ...headers, '', ''].join('\r\n');
+  const of = (...headers: string[]) => ['GET /todos HTTP/1.1', ...headers, '', ''].join('\r\n');
+  const post = (headers: string[], sent = BODY) =>
+    rawHead('POST /todos', 'Connection: close', 'Content-Type: application/json', ...headers) + sent;
 
   it.each<[string, string]>([
     ['noise', '\u0000\u0001\u0002\r\n\r\n'],
     ['another protocol', 'SSH-2.0-client\r\n\r\n'],
-    ['an unknown method', get(host, 'STEAL /todos HTTP/1.1')],
-    ['an unknown version', get(host, 'GET /todos HTTP/9.9')],
+    ['an unknown method', get('STEAL /todos HTTP/1.1')],
+    ['an unknown version', get('GET /todos HTTP/9.9')],
     ['HTTP/0.9', 'GET /todos\r\n\r\n'],
-    ['version 0.9', get(host, 'GET /todos HTTP/0.9')],
-    ['two Hosts', get(`${host}Host: elsewhere\r\n`)],
-    ['a Host with a user', get('Host: a@localhost\r\nConnection: close\r\n')],
-    ['a Host with a path', get('Host: localhost/x\r\nConnection: close\r\n')],
-    ['two tokens', get(`${host}Authorization: Bearer a\r\nAuthorization: Bearer b\r\n`)],
-    ['no Host', get('Connection: close\r\n')],
-    ['a space in the path', get(host, 'GET /to dos HTTP/1.1')],
-    ['a header without a colon', get(`${host}Broken\r\n`)],
-    ['a NUL in a header', get(`${host}X: a\u0000b\r\n`)],
-    ['a negative length', post('Content-Length: -1')],
-    ['a length that is no number', post('Content-Length: 1x')],
-    ['two lengths', post('Content-Length: 13\r\nContent-Length: 5')],
-    ['a length and chunks', post(`Content-Length: 13\r\n${chunked}`, chunk)],
-    ['a chunk of no size', post(chunked, chunk.replace('d', 'zz'))],
-    ['a compressed transfer', post('Transfer-Encoding: gzip, chunked', chunk)],
-    ['an unknown transfer encoding', post('Transfer-Encoding: evil')],
+    ['version 0.9', get('GET /todos HTTP/0.9')],
+    ['two Hosts', get('GET /todos HTTP/1.1', 'Host: elsewhere')],
+    ['a Host with a user', of('Host: a@localhost', 'Connection: close')],
+    ['a Host with a path', of('Host: localhost/x', 'Connection: close')],
+    ['two tokens', get('GET /todos HTTP/1.1', 'Authorization: Bearer a', 'Authorization: Bearer b')],
+    ['no Host', of('Connection: close')],
+    ['a space in the path', get('GET /to dos HTTP/1.1')],
+    ['a header without a colon', get('GET /todos HTTP/1.1', 'Broken')],
+    ['a NUL in a header', get('GET /todos HTTP/1.1', 'X: a\u0000b')],
+    ['a negative length', post(['Content-Length: -1'])],
+    ['a length that is no number', post(['Content-Length: 1x'])],
+    ['two lengths', post(['Content-Length: 13', 'Content-Length: 5'])],
+    ['a length and chunks', post(['Content-Length: 13', CHUNKED], CHUNK)],
+    ['a chunk of no size', post([CHUNKED], CHUNK.replace('d', 'zz'))],
+    ['a compressed transfer', post(['Transfer-Encoding: gzip, chunked'], CHUNK)],
+    ['an unknown transfer encoding', post(['Transfer-Encoding: evil'])],
   ])('are a client error, and the service goes on: %s', async (_name, bytes) => {
     const response = await sendBytes(app.url, bytes);
     expect((await app.get('/health/live')).status).toBe(200);
+    expect(await app.database.collection('todos').countDocuments()).toBe(0);
     expect(Math.floor(response.status / 100)).toBe(4);
     expect(response.headers.get('content-type')).toBe('application/problem+json');
     expect(response.body).toEqual({
@@ -108,4 +53,19 @@ describe('bytes that are not HTTP', () => {
       requestId: expect.stringMatching(/^[\w-]+$/),
     });
   });
+});
+
+it('many bodies of which the rest does not arrive give way, those that began first, to bodies that do arrive', async () => {
+  const head = rawHead('POST /todos', 'Content-Type: application/json', 'Content-Length: 1000000');
+  const clients = Array.from({ length: 90 }, () => new RawConnection(app.url));
+  for (const client of clients) client.write(`${head}{"title":"${'x'.repeat(900_000)}`);
+  const refused = () => clients.filter(({ received }) => received !== '');
+  await eventually(() => expect(refused()[0]?.received).toMatch(/^HTTP\/1\.1 503 .*/));
+  const whole = await app.post('/todos', { title: 'x', description: 'y'.repeat(500_000) });
+  expect(whole.status).toBe(400);
+  expect((await app.post('/todos', { title: 'Water the plants' })).status).toBe(201);
+  // 64 MiB of them fit.
+  expect(refused().length).toBeLessThanOrEqual(90 - 74 + 2);
+  for (const client of clients) client.close();
+  await app.empty();
 });

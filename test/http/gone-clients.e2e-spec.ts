@@ -1,40 +1,18 @@
 import { EventEmitter, once } from 'node:events';
+import type { Socket } from 'node:net';
 import {
   type CallHandler,
   type ExecutionContext,
   type NestInterceptor,
   UseInterceptors,
 } from '@nestjs/common';
-import { Schema } from '@nestjs/mongoose';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CrudController, CrudModule, crudOptions } from '../../src/common/crud/index.js';
+import { CrudController, CrudModule } from '../../src/common/crud/index.js';
 import { bulk, create, NoteInput, results } from '../support/bulk.js';
 import { eventually } from '../support/eventually.js';
-import { RawConnection } from '../support/raw-http.js';
-import { createResourceApp } from '../support/resource-app.js';
-import { useApp, useTestApp } from '../support/test-app.js';
-
-describe('a client that resets its connection as soon as it has sent its request', () => {
-  const app = useTestApp();
-
-  it('is no fault of the service', async () => {
-    const server = app.app.getHttpServer();
-    let accepted = 0;
-    server.on('connection', () => (accepted += 1));
-    for (let i = 0; i < 20; i++) {
-      const { socket } = new RawConnection(app.url);
-      await once(socket, 'connect');
-      socket.write('GET /todos?limit=1 HTTP/1.1\r\nHost: localhost\r\n\r\n');
-      socket.resetAndDestroy();
-    }
-    await eventually(async () => {
-      const open = await new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
-      expect([accepted, open]).toEqual([20, 0]);
-    });
-    expect((await app.get('/todos')).status).toBe(200);
-    expect(app.logLines.filter(({ level }) => level === 'error')).toEqual([]);
-  });
-});
+import { RawConnection, rawHead } from '../support/raw-http.js';
+import { resource } from '../support/resource.js';
+import { useResourceApp } from '../support/resource-app.js';
 
 /** Events with as many listeners as Node warns about. */
 const crowded: string[] = [];
@@ -66,38 +44,47 @@ class WatchingInterceptor implements NestInterceptor {
 
 const streaming = new EventEmitter();
 
-describe('code that watches whether its client goes away', () => {
-  @Schema({ timestamps: true })
-  class Note extends NoteInput {}
-  const notes = crudOptions({ entity: Note, input: NoteInput, name: 'notes', bulk: true, import: true });
-  @UseInterceptors(WatchingInterceptor)
-  class NotesController extends CrudController(notes) {}
-
-  @Schema({ timestamps: true })
-  class Letter extends NoteInput {}
-  const letters = crudOptions({
-    entity: Letter,
-    input: NoteInput,
-    name: 'letters',
-    bulk: true,
-    hooks: {
-      // Until the answer begins without its results, because they take long.
-      beforeCreate: async () => {
-        const begun = once(streaming, 'begun');
-        streaming.emit('waiting');
-        await begun;
-      },
+const notes = resource({ name: 'notes', fields: NoteInput, bulk: true, import: true });
+const letters = resource({
+  name: 'letters',
+  fields: NoteInput,
+  bulk: true,
+  hooks: {
+    // Until the answer begins without its results, because they take long.
+    beforeCreate: async () => {
+      const begun = once(streaming, 'begun');
+      streaming.emit('waiting');
+      await begun;
     },
-  });
-  @UseInterceptors(WatchingInterceptor)
-  class LettersController extends CrudController(letters) {}
+  },
+});
 
-  const app = useApp(() =>
-    createResourceApp(
-      CrudModule.forFeature(notes, { controller: NotesController }),
-      CrudModule.forFeature(letters, { controller: LettersController }),
-    ),
-  );
+@UseInterceptors(WatchingInterceptor)
+class NotesController extends CrudController(notes) {}
+
+@UseInterceptors(WatchingInterceptor)
+class LettersController extends CrudController(letters) {}
+
+const app = useResourceApp(
+  CrudModule.forFeature(notes, { controller: NotesController }),
+  CrudModule.forFeature(letters, { controller: LettersController }),
+);
+
+it('a client that resets its connection as soon as it has sent its request is no fault of the service', async () => {
+  const accepted: Socket[] = [];
+  app.app.getHttpServer().on('connection', (socket: Socket) => accepted.push(socket));
+  for (let i = 0; i < 20; i++) {
+    const { socket } = new RawConnection(app.url);
+    await once(socket, 'connect');
+    socket.write(rawHead('GET /notes?limit=1'));
+    socket.resetAndDestroy();
+  }
+  await eventually(() => expect(accepted.map(({ destroyed }) => destroyed)).toEqual(Array(20).fill(true)));
+  expect((await app.get('/notes')).status).toBe(200);
+  expect(app.logLines.filter(({ level }) => level === 'error')).toEqual([]);
+});
+
+describe('code that watches whether its client goes away', () => {
   beforeEach(() => (crowded.length = 0));
 
   it('may do so for each operation of a bulk request, and each line of an import', async () => {
@@ -119,13 +106,11 @@ describe('code that watches whether its client goes away', () => {
     const waiting = once(streaming, 'waiting');
     const body = JSON.stringify({ operations: [create('late')] });
     const client = new RawConnection(app.url);
-    const head = `POST /letters/bulk HTTP/1.1\r\nHost: localhost\r\nIdempotency-Key: one\r\nContent-Type: application/json\r\n`;
-    client.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
+    const headers = ['Idempotency-Key: one', 'Content-Type: application/json', `Content-Length: ${body.length}`];
+    client.write(rawHead('POST /letters/bulk', ...headers) + body);
     await waiting;
     client.close();
-    await eventually(async () => {
-      expect((await app.get('/letters/count')).body).toEqual({ count: 1 });
-    });
+    await eventually(async () => expect((await app.get('/letters/count')).body).toEqual({ count: 1 }));
     expect(crowded).toEqual([]);
   });
 });

@@ -1,5 +1,4 @@
 import { eventually } from '../support/eventually.js';
-import { HOSTILE_BODIES, HOSTILE_TYPES, NOT_UTF8 } from '../support/hostile-bodies.js';
 import { expectProblem } from '../support/problems.js';
 import { type RawRequest, sendRaw } from '../support/raw-http.js';
 import { ACME, tokenOf } from '../support/tenants.js';
@@ -7,6 +6,58 @@ import { type TestResponse, useTestApp } from '../support/test-app.js';
 
 const MEMBERS = ['type', 'title', 'status', 'detail', 'instance', 'code', 'message', 'requestId'];
 const LEAKS = /mongo|bson|cast|stack|node_modules|\.js\b|\.ts\b|fastify|\bnest\b/i;
+
+const NESTED = 5_000;
+
+/** Members that no create or update takes beside a title. */
+const HOSTILE_MEMBERS = [
+  ...['"__proto__":{"admin":true}', '"\\u005f_proto__":{"admin":true}', '"then":"x"', '"toJSON":{}'],
+  ...['"constructor":{"prototype":{"admin":true}}', '"constructor":"x"', '"prototype":{}'],
+  ...['"toString":"x"', '"hasOwnProperty":1', '"$set":{"tenant":"665f1c2ab7e3a90d4c8b0002"}'],
+  ...['"$unset":{"title":1}', '"title.length":1', '"a.__v":1', '"tags.0":"x"', '"__v":9'],
+  ...['"_id":"665f1c2ab7e3a90d4c8b0001"', '"createdAt":"2000-01-01T00:00:00Z"', '"":1'],
+  ...['"title\\u0000":"y"', `"${'n'.repeat(900_000)}":1`, '"title":1'],
+];
+
+/** JSON of no title. */
+const HOSTILE_TITLES = [
+  ...['{"__proto__":{"length":1}}', '{"constructor":{"prototype":{"admin":true}}}', '["x"]', 'NaN', '1e999'],
+  ...['{"_bsontype":"MinKey"}', '{"_bsontype":"ObjectId","id":"x"}', '{"$ne":1}', '{"$regex":"^"}'],
+  ...[`"${'t'.repeat(900_000)}"`, `${'['.repeat(NESTED)}${']'.repeat(NESTED)}`, '"x\n"', '"\\ud800"'],
+];
+
+/** Texts that no create or update of any resource may take. */
+const HOSTILE_BODIES = [
+  ...HOSTILE_MEMBERS.map((member) => `{"title":"x",${member}}`),
+  ...HOSTILE_TITLES.map((title) => `{"title":${title}}`),
+  ...['[{"title":"x"}]', '[]', '"title"', '1', 'true', 'null', 'title', 'title=x', ' \n\t '],
+  ...['{"$set":{"title":"x"}}', '{"$where":"sleep(1000)"}', '{"$rename":{"title":"tenant"}}'],
+  ...['{"title":"x"', '{"title":"x",}', "{'title':'x'}", '{"title":"x"/**/}', '{"title":"x"}{"title":"y"}'],
+  `{${Array.from({ length: 10_000 }, (_, i) => `"f${i}":1`).join()}}`,
+  `${'{"title":'.repeat(NESTED)}1${'}'.repeat(NESTED)}`,
+];
+
+/** Content types that no path takes, each with a body that would be good JSON. */
+const HOSTILE_TYPES = [
+  ...['application/json\ta', 'application/json a', 'application/json, text/plain', 'application/json;;'],
+  ...['latin1', 'utf-16', '"latin1"'].map((charset) => `application/json; charset=${charset}`),
+  ...['application/json/x', 'application/jsonx', 'application/vnd.api+json', 'text/plain', 'text/json'],
+  ...['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', '*/*', 'json', '/'],
+];
+
+const around = (bytes: number[]) => Buffer.from([...Buffer.from('{"title":"a'), ...bytes, 0x22, 0x7d]);
+
+/** Bodies whose bytes are not UTF-8. */
+const NOT_UTF8: [name: string, body: Buffer][] = [
+  ['a stray continuation byte', around([0x80])],
+  ['a sequence cut short', around([0xe2, 0x82])],
+  ['an overlong slash', around([0xc0, 0xaf])],
+  ['a surrogate in UTF-8', around([0xed, 0xa0, 0x80])],
+  ['beyond Unicode', around([0xf4, 0x90, 0x80, 0x80])],
+  ['latin1', Buffer.from('{"title":"caf\u00e9"}', 'latin1')],
+  ['UTF-16', Buffer.from('{"title":"x"}', 'utf16le')],
+  ['bytes of no meaning', Buffer.from([0xff, 0xfe, 0x00, 0x01])],
+];
 
 describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) => {
   const app = useTestApp({ env: { TODOS_API: form, LOG_LEVEL: 'error' } });
@@ -24,9 +75,7 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
       expect(await app.database.collection('posts').countDocuments({ _outbox: { $exists: true } })).toBe(0);
     });
   });
-  beforeEach(async () => {
-    before = await snapshot();
-  });
+  beforeEach(async () => void (before = await snapshot()));
   afterEach(async () => {
     expect(await snapshot()).toEqual(before);
     expect(({} as Record<string, unknown>).admin).toBeUndefined();
@@ -63,9 +112,12 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
   ])('%s %s', (method, path) => {
     const target = () => (method === 'POST' ? path : `${path}/${ids[path]}`);
 
-    it.each(Object.entries(HOSTILE_BODIES))('refuses a body with %s', async (_name, body) => {
-      expectClientError(await app.request(method, target(), { body, token }), 400);
-    });
+    it.each(HOSTILE_BODIES.map((body) => [body.slice(0, 60), body]))(
+      'refuses the body %j',
+      async (_, body) => {
+        expectClientError(await app.request(method, target(), { body, token }), 400);
+      },
+    );
 
     it.each(HOSTILE_TYPES)('refuses the content type %j', async (type) => {
       const headers = { 'Content-Type': type };
@@ -83,7 +135,7 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
       });
     });
 
-    it.each(Object.entries(NOT_UTF8))('refuses bytes that are not UTF-8: %s', async (_name, body) => {
+    it.each(NOT_UTF8)('refuses bytes that are not UTF-8: %s', async (_name, body) => {
       expectClientError(await raw({ method, path: target(), headers: json, body }), 400);
     });
 
@@ -103,8 +155,8 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
     it.each(['$ne=1', 'title[$ne]=x', '__proto__[a]=1', 'constructor=1', 'filter={}', '=1', 'a&a&a'])(
       'refuses the query %s',
       async (query) => {
-        const path_ = `${target()}?${query}`;
-        expectClientError(await raw({ method, path: path_, headers: json, body: GOOD }), 400);
+        const request = { method, path: `${target()}?${query}`, headers: json, body: GOOD };
+        expectClientError(await raw(request), 400);
       },
     );
   });
@@ -120,34 +172,17 @@ describe.each(['generated', 'handwritten'])('hostile input, todos %s', (form) =>
       ...[...TRICKY, ...ODD.split(' '), ...ENCODED.split(' '), ...LONG],
       ...['a'.repeat(101), 'a'.repeat(5_000)],
     ])('%s is no id', async (id) => {
-      const one = { path: `${path}/${id}` };
-      for (const request of [
-        { method: 'GET' },
-        { method: 'DELETE' },
-        { method: 'PATCH', headers: json, body: GOOD },
-      ])
-        expectClientError(await raw({ ...one, ...request }), 400, 404, 414);
+      for (const method of ['GET', 'DELETE', 'PATCH']) {
+        const sent = method === 'PATCH' && { headers: json, body: GOOD };
+        expectClientError(await raw({ method, path: `${path}/${id}`, ...sent }), 400, 404, 414);
+      }
     });
 
     it('an extra, doubled, encoded or reversed slash leads nowhere', async () => {
       const id = ids[path];
-      const paths = [
-        `${path}/`,
-        `/${path}`,
-        `${path}//${id}`,
-        `${path}/${id}/`,
-        `${path}%2f${id}`,
-        `${path}%2F${id}`,
-        `${path}\\${id}`,
-        `${path}%5C${id}`,
-        `${path}/./${id}`,
-        `${path}/x/../${id}`,
-        `/.${path}/${id}`,
-        `${path}/${id}%2f`,
-        path.toUpperCase(),
-        `${path};a=b`,
-      ];
-      for (const candidate of paths) {
+      const between = ['//', '%2f', '%2F', '\\', '%5C', '/./', '/x/../'].map((slash) => path + slash + id);
+      const paths = [`${path}/`, `/${path}`, `${path}/${id}/`, `/.${path}/${id}`, `${path}/${id}%2f`];
+      for (const candidate of [...between, ...paths, path.toUpperCase(), `${path};a=b`]) {
         for (const method of ['GET', 'DELETE'])
           expectClientError(await raw({ method, path: candidate }), 400, 404);
       }

@@ -1,11 +1,11 @@
 import { Controller, Delete, Get, Module, Options, Patch, Post, Put, type Type } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { expectProblem } from '../support/problems.js';
+import { expectNoMethod, expectNoPath } from '../support/problems.js';
 import { sendRaw } from '../support/raw-http.js';
-import { resourceRoot, useResourceApp } from '../support/resource-app.js';
-import { createTestApp, type TestResponse, useApp } from '../support/test-app.js';
+import { serviceWith, useTestApp } from '../support/test-app.js';
 
 const CONTROLLERS = 150;
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY'];
 
 const ROUTES: readonly [route: MethodDecorator, answer: string][] = [
   [Get(), 'list'],
@@ -36,16 +36,40 @@ function controllerAt(path: string): Type<object> {
 @Module({ controllers: Array.from({ length: CONTROLLERS }, (_, i) => controllerAt(`things-${i}`)) })
 class ManyRoutesModule {}
 
-const app = useResourceApp({ module: ManyRoutesModule });
-
-const last = `/things-${CONTROLLERS - 1}`;
+const ORIGIN = 'https://app.example.com';
+const root = serviceWith({ imports: [ManyRoutesModule] });
+const app = useTestApp({ root });
+const shared = useTestApp({ root, env: { CORS_ORIGINS: ORIGIN } });
 const send = (method: string, path: string, headers = {}) => sendRaw(app.url, { method, path, headers });
+const last = `/things-${CONTROLLERS - 1}`;
 
-function expectNotAllowed(response: TestResponse, method: string, path: string, allow: string): void {
-  const detail = `${method} is not possible on this path. Allowed: ${allow}.`;
-  expectProblem(response, { status: 405, code: 'METHOD_NOT_ALLOWED', detail, instance: path });
-  expect(response.headers.get('allow')).toBe(allow);
-}
+afterEach(async () => expect(await app.database.collection('todos').countDocuments()).toBe(0));
+
+describe('a method that a path does not have', () => {
+  it('is a 405 with Allow, on every path of the document', async () => {
+    const { paths } = (await app.get('/docs/openapi.json')).body as { paths: Record<string, object> };
+    expect(Object.keys(paths)).toContain('/todos/{id}');
+    for (const [template, operations] of Object.entries(paths)) {
+      const documented = Object.keys(operations).map((name) => name.toUpperCase());
+      // The document has the same as a POST.
+      const queried = `${template}/query` in paths ? ['QUERY'] : [];
+      const allowed = [...documented, ...queried, ...(documented.includes('GET') ? ['HEAD'] : [])].sort();
+      const path = template.replace('{id}', '665f1c2ab7e3a90d4c8b4567');
+      for (const method of METHODS.filter((name) => !allowed.includes(name))) {
+        const response = await send(method, path);
+        if (method === 'OPTIONS') {
+          const allow = [...allowed, 'OPTIONS'].sort().join(', ');
+          expect([response.status, response.headers.get('allow')]).toEqual([204, allow]);
+        } else expectNoMethod(response, method, path, allowed.join(', '));
+      }
+    }
+  });
+
+  it('is not changed by an override header', async () => {
+    const headers = { 'X-HTTP-Method-Override': 'DELETE', 'X-Method-Override': 'DELETE' };
+    expect((await app.get('/todos', { headers })).body).toEqual([]);
+  });
+});
 
 describe('of hundreds of routes', () => {
   it.each([
@@ -77,9 +101,7 @@ describe('of hundreds of routes', () => {
     ['QUERY', `${last}/1`, 'DELETE, GET, HEAD, PATCH, PUT'],
     ['GET', `${last}/1/parts/2`, 'PUT'],
   ])('%s %s is a 405 that lists what the path has', async (method, path, allow) => {
-    const response = await send(method, path);
-    if (method === 'HEAD') expect([response.status, response.headers.get('allow')]).toEqual([405, allow]);
-    else expectNotAllowed(response, method, path.split('?')[0] ?? path, allow);
+    expectNoMethod(await send(method, path), method, path.split('?')[0] ?? path, allow);
   });
 
   it.each([
@@ -92,51 +114,31 @@ describe('of hundreds of routes', () => {
 
   it('a refused method is not read first: its content type does not matter', async () => {
     const headers = { 'Content-Type': 'text/plain', 'Content-Length': '1' };
-    const path = `${last}/count`;
-    expectNotAllowed(await send('PUT', path, headers), 'PUT', path, 'GET, HEAD');
+    expectNoMethod(await send('PUT', `${last}/count`, headers), 'PUT', `${last}/count`, 'GET, HEAD');
   });
+});
 
-  it.each([
-    `/things-${CONTROLLERS}`,
-    `${last}/`,
-    `${last}/1/parts`,
-    `${last}/1/parts/`,
-    `${last}/1/parts/2/3`,
-    `/${last}`,
-    last.toUpperCase(),
-  ])('%s is a 404', async (path) => {
-    for (const method of ['GET', 'PUT', 'OPTIONS', 'PROPFIND']) {
-      expectProblem(await send(method, path), {
-        status: 404,
-        code: 'PATH_NOT_FOUND',
-        detail: 'There is no such path. See /docs for those that exist.',
-        instance: path,
-      });
-    }
+describe('a path that does not exist', () => {
+  const UNKNOWN = ['/nothing', '/todo', '/todos/665f1c2ab7e3a90d4c8b4567/more', '/posts', '/api/posts'];
+  const OUTSIDE = ['/.env', '/docs/../package.json'];
+  const AMONG_MANY = [`/things-${CONTROLLERS}`, `/${last}`, last.toUpperCase()];
+  const BELOW = ['/', '/1/parts', '/1/parts/', '/1/parts/2/3'].map((path) => last + path);
+  it.each([...UNKNOWN, ...OUTSIDE, ...AMONG_MANY, ...BELOW])('is a 404: %s', async (path) => {
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND'])
+      expectNoPath(await send(method, path), path);
   });
 });
 
 describe('with CORS', () => {
-  const origin = 'https://app.example.com';
-  const shared = useApp(() =>
-    createTestApp({
-      env: { CORS_ORIGINS: origin },
-      root: (environment, database) => resourceRoot(environment, database, [{ module: ManyRoutesModule }]),
-    }),
-  );
-  const options = (path: string, headers = {}) => sendRaw(shared.url, { method: 'OPTIONS', path, headers });
-
-  it('a preflight is answered on every path', async () => {
-    const asked = { Origin: origin, 'Access-Control-Request-Method': 'PATCH' };
-    for (const path of [last, `${last}/count`, `${last}/1`]) {
-      const { status, headers } = await options(path, asked);
-      expect([status, headers.get('access-control-allow-origin')]).toEqual([204, origin]);
-    }
+  it.each([last, `${last}/count`, `${last}/1`])('a preflight is answered: %s', async (path) => {
+    const headers = { Origin: ORIGIN, 'Access-Control-Request-Method': 'PATCH' };
+    const response = await sendRaw(shared.url, { method: 'OPTIONS', path, headers });
+    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([204, ORIGIN]);
   });
 
   it('a page may read the refusal', async () => {
-    const path = `${last}/count`;
-    const response = await sendRaw(shared.url, { method: 'DELETE', path, headers: { Origin: origin } });
-    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([405, origin]);
+    const headers = { Origin: ORIGIN };
+    const response = await sendRaw(shared.url, { method: 'DELETE', path: `${last}/count`, headers });
+    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([405, ORIGIN]);
   });
 });

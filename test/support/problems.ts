@@ -77,3 +77,22 @@ export function expectNoTenant(claim: string) {
     expectProblem(response, { status: 403, code: 'TENANT_REQUIRED', detail, instance });
   };
 }
+
+/** Asserts the 404 of a path that no route has. */
+export function expectNoPath(response: TestResponse, instance: string): void {
+  const detail = 'There is no such path. See /docs for those that exist.';
+  expectProblem(response, { status: 404, code: 'PATH_NOT_FOUND', detail, instance });
+}
+
+/** Asserts the 405 of a method that a path does not have; the answer to HEAD has no body. */
+export function expectNoMethod(
+  response: TestResponse,
+  method: string,
+  instance: string,
+  allow: string,
+): void {
+  const detail = `${method} is not possible on this path. Allowed: ${allow}.`;
+  if (method === 'HEAD') expect([response.status, response.text]).toEqual([405, '']);
+  else expectProblem(response, { status: 405, code: 'METHOD_NOT_ALLOWED', detail, instance });
+  expect(response.headers.get('allow')).toBe(allow);
+}

@@ -29,6 +29,10 @@ export function sendRaw(
   );
 }
 
+/** The head of a request, or all of one without a body, from its request line and the lines of its headers. */
+export const rawHead = (request: string, ...headers: string[]) =>
+  [`${request} HTTP/1.1`, 'Host: localhost', ...headers, '', ''].join('\r\n');
+
 /** Sends any bytes and reads the one answer to them, up to the end of the connection. */
 export function sendBytes(url: string, bytes: string | Uint8Array): Promise<TestResponse> {
   return new Promise((resolve, reject) => {
