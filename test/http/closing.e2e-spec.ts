@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { Controller, Get, StreamableFile } from '@nestjs/common';
 import { Compressed } from '../../src/common/crud/index.js';
 import { eventually } from '../support/eventually.js';
-import { RawConnection } from '../support/raw-http.js';
+import { RawConnection, rawHead } from '../support/raw-http.js';
 import { createTestApp, serviceWith, type TestApp } from '../support/test-app.js';
 
 const TEXT = 'x'.repeat(5_000);
@@ -47,11 +47,11 @@ class SlowController {
 describe('a server that closes', () => {
   /** Longer than a test may take: what waits for it does not end. */
   const FOREVER_MS = 600_000;
+  const limits = { bodyMs: FOREVER_MS, stallMs: FOREVER_MS };
   let app: TestApp;
   let client: RawConnection;
   beforeEach(async () => {
     finish = undefined;
-    const limits = { bodyMs: FOREVER_MS, stallMs: FOREVER_MS };
     app = await createTestApp({ root: serviceWith({ controllers: [SlowController] }), limits });
     app.app.getHttpAdapter().getInstance().server.keepAliveTimeout = FOREVER_MS;
     // It never ends its side by itself, and asks for nothing else.
@@ -70,7 +70,7 @@ describe('a server that closes', () => {
   it.each(['whole', 'compressed', 'stream', 'compressed-stream'])(
     'ends after an answer that was under way, though its client keeps the connection: %s',
     async (path) => {
-      client.write(`GET /slow/${path} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n`);
+      client.write(rawHead(`GET /slow/${path}`, 'Accept-Encoding: gzip'));
       await eventually(() => expect(finish).toBeDefined());
       if (path.endsWith('stream')) await client.receives('HTTP/1.1 200 OK');
       const { ended } = await beginToClose();
@@ -85,12 +85,9 @@ describe('a server that closes', () => {
   );
 
   it('does not wait for the rest of a body that was refused before its end', async () => {
-    client.write(
-      'POST /todos HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n\r\n{',
-    );
+    client.write(rawHead('POST /todos', 'Content-Type: application/json', 'Content-Length: 5000000'), '{');
     await client.receives(/^HTTP\/1\.1 413/);
-    await (
-      await beginToClose()
-    ).ended;
+    const { ended } = await beginToClose();
+    await ended;
   });
 });

@@ -6,14 +6,14 @@ import { MAX_BEHIND } from '../../src/common/server/connections.js';
 import { eventually } from '../support/eventually.js';
 import { passTime, releaseClock, stopClock } from '../support/own-clock.js';
 import { expectProblem } from '../support/problems.js';
-import { RawConnection, sendBytes, sendRaw } from '../support/raw-http.js';
+import { RawConnection, rawHead, sendBytes, sendRaw } from '../support/raw-http.js';
+import { useServices } from '../support/service-process.js';
 import { ACME, tokenOf } from '../support/tenants.js';
-import { type TestApp, useTestApp } from '../support/test-app.js';
+import { createTestApp, type TestApp, useTestApp } from '../support/test-app.js';
 
-const HOST = 'Host: localhost\r\n';
-const JSON_TYPE = 'Content-Type: application/json\r\n';
-const CHUNKED = 'Transfer-Encoding: chunked\r\n';
-const IMPORT = `POST /todos/import HTTP/1.1\r\n${HOST}Content-Type: application/x-ndjson\r\n${CHUNKED}\r\n`;
+const JSON_TYPE = 'Content-Type: application/json';
+const CHUNKED = 'Transfer-Encoding: chunked';
+const IMPORT = rawHead('POST /todos/import', 'Content-Type: application/x-ndjson', CHUNKED);
 
 const chunks = (text: string, size = 100) =>
   (text.match(new RegExp(`.{1,${size}}`, 'gs')) ?? [])
@@ -25,19 +25,15 @@ const serverOf = (of: TestApp) => of.app.getHttpAdapter().getInstance().server;
 const accepted = async (of: TestApp) => ((await once(serverOf(of), 'connection')) as [Socket])[0];
 
 /** More todos than the sockets between a client and the service can hold. */
-const storeTodos = (of: TestApp) =>
-  of.database.collection('todos').insertMany(
-    Array.from({ length: 1_500 }, () => ({
-      title: 'x',
-      description: 'x'.repeat(10_000),
-      createdAt: new Date(),
-    })),
-  );
+const storeTodos = (of: TestApp) => {
+  const todo = { title: 'x', description: 'x'.repeat(10_000), createdAt: new Date() };
+  return of.database.collection('todos').insertMany(Array.from({ length: 1_500 }, () => ({ ...todo })));
+};
 
 const app = useTestApp();
 const connections: RawConnection[] = [];
-const connection = (of = app) => {
-  connections.push(new RawConnection(of.url));
+const connection = ({ url }: { url: string } = app, localAddress?: string) => {
+  connections.push(new RawConnection(url, localAddress));
   return connections.at(-1) as RawConnection;
 };
 afterEach(() => {
@@ -46,29 +42,25 @@ afterEach(() => {
 });
 
 describe('a body in chunks', () => {
-  const tooMany = {
-    status: 400,
-    code: 'MALFORMED_REQUEST',
-    detail: 'The body comes in too many small chunks. Send fewer and larger ones.',
-  } as const;
+  const detail = 'The body comes in too many small chunks. Send fewer and larger ones.';
   const SMALL = '1\r\n \r\n'.repeat(6_000);
 
   it.each([1, 7, 4_000])('is read as one that is not: chunks of %d bytes', async (size) => {
     const todo = { title: 'Feed the cat', description: 'x'.repeat(3_000) };
-    const head = `POST /todos HTTP/1.1\r\n${HOST}Connection: close\r\n${JSON_TYPE}Prefer: return=representation\r\n${CHUNKED}\r\n`;
-    const bytes = `${head}${chunks(JSON.stringify(todo), size)}0\r\n\r\n`;
+    const headers = ['Connection: close', JSON_TYPE, 'Prefer: return=representation', CHUNKED];
+    const bytes = `${rawHead('POST /todos', ...headers)}${chunks(JSON.stringify(todo), size)}0\r\n\r\n`;
     const { status, body } = await sendBytes(app.url, bytes);
     expect([status, body]).toEqual([201, expect.objectContaining(todo)]);
   });
 
   it.each([
-    ['/todos', `POST /todos HTTP/1.1\r\n${HOST}${JSON_TYPE}${CHUNKED}\r\n`],
+    ['/todos', rawHead('POST /todos', JSON_TYPE, CHUNKED)],
     ['/todos/import', IMPORT],
   ])(
     'is a 400 as soon as there are too many small ones, and its rest is not read: %s',
     async (path, head) => {
       const response = await sendBytes(app.url, head + SMALL);
-      expectProblem(response, { ...tooMany, instance: path });
+      expectProblem(response, { status: 400, code: 'MALFORMED_REQUEST', detail, instance: path });
       expect(response.headers.get('connection')).toBe('close');
     },
   );
@@ -79,7 +71,7 @@ describe('a body in chunks', () => {
     await client.receives('"status":201');
     client.write(SMALL);
     await client.receives('"line":2');
-    expect(client.received).toContain(tooMany.detail);
+    expect(client.received).toContain(detail);
   });
 });
 
@@ -94,7 +86,7 @@ describe('a body that nobody reads', () => {
   ])('is not received in full, and the answer can be read: %s %s', async (method, path, status) => {
     stopClock('setTimeout');
     const accepting = accepted(app);
-    const head = `${method} ${path} HTTP/1.1\r\n${HOST}${JSON_TYPE}${CHUNKED}\r\n`;
+    const head = rawHead(`${method} ${path}`, JSON_TYPE, CHUNKED);
     const response = await sendBytes(app.url, head + chunks('x'.repeat(4_000_000), 65_536));
     expect(response.status).toBe(status);
     expect(response.headers.get('connection')).toBe('close');
@@ -110,30 +102,26 @@ describe('a body that nobody reads', () => {
   it('leaves the connection open if it has arrived', async () => {
     const client = connection();
     for (let i = 1; i <= 2; i++) {
-      client.write(`POST /nothing HTTP/1.1\r\n${HOST}${JSON_TYPE}Content-Length: 2\r\n\r\n{}`);
+      client.write(rawHead('POST /nothing', JSON_TYPE, 'Content-Length: 2'), '{}');
       await eventually(() => expect(client.received.match(/HTTP\/1.1 404/g)).toHaveLength(i));
     }
   });
 
-  it('is a 415 if it is compressed', async () => {
+  it.each([
+    ['/todos', 'application/json'],
+    ['/todos/import', 'application/x-ndjson'],
+  ])('is a 415 if it is compressed: %s', async (path, type) => {
+    const headers = { 'Content-Type': type, 'Content-Encoding': 'gzip' };
     const body = gzipSync('{"title":"x"}');
-    for (const [path, type] of [
-      ['/todos', 'application/json'],
-      ['/todos/import', 'application/x-ndjson'],
-    ] as const) {
-      const headers = { 'Content-Type': type, 'Content-Encoding': 'gzip' };
-      const response = await sendRaw(app.url, { method: 'POST', path, headers, body });
-      expectProblem(response, {
-        status: 415,
-        code: 'UNSUPPORTED_MEDIA_TYPE',
-        detail: 'The body must not be compressed or coded otherwise. Leave "Content-Encoding" out.',
-        instance: path,
-      });
-      expect(response.headers.get('accept-encoding')).toBe('identity');
-    }
-    const headers = { 'Content-Type': 'application/json', 'Content-Encoding': 'identity' };
-    const plain = { method: 'POST', path: '/todos', headers, body: '{"title":"x"}' };
-    expect((await sendRaw(app.url, plain)).status).toBe(201);
+    const response = await sendRaw(app.url, { method: 'POST', path, headers, body });
+    const detail = 'The body must not be compressed or coded otherwise. Leave "Content-Encoding" out.';
+    expectProblem(response, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', detail, instance: path });
+    expect(response.headers.get('accept-encoding')).toBe('identity');
+  });
+
+  it('may have the coding "identity", which is none', async () => {
+    const headers = { 'Content-Encoding': 'identity' };
+    expect((await app.post('/todos', { title: 'x' }, { headers })).status).toBe(201);
   });
 
   it('of an expectation that is not known is a 417 with a problem', async () => {
@@ -152,17 +140,14 @@ describe('a client that takes its time', () => {
   const unfinishedHead = () => sendBytes(patient.url, 'GET /todos HTTP/1.1\r\nHost:');
 
   it('gets a 408 for a head that does not end', async () => {
-    expect((await unfinishedHead()).body).toMatchObject({
-      status: 408,
-      code: 'REQUEST_TIMEOUT',
-      detail: 'The request did not arrive in time. Send it again.',
-    });
+    const detail = 'The request did not arrive in time. Send it again.';
+    expect((await unfinishedHead()).body).toMatchObject({ status: 408, code: 'REQUEST_TIMEOUT', detail });
   });
 
   it('gets a 408 for a body that does not end, however much of it arrives', async () => {
     stopClock('setTimeout');
     const client = connection(patient);
-    client.write(`POST /todos HTTP/1.1\r\n${HOST}${JSON_TYPE}Content-Length: 100000\r\n\r\n{`);
+    client.write(rawHead('POST /todos', JSON_TYPE, 'Content-Length: 100000'), '{');
     await eventually(() => {
       client.write(' ');
       passTime(limits.bodyMs);
@@ -186,7 +171,7 @@ describe('a client that takes its time', () => {
     const accepting = accepted(patient);
     const client = connection(patient);
     client.socket.pause();
-    client.write(`GET /todos HTTP/1.1\r\n${HOST}\r\n`);
+    client.write(rawHead('GET /todos'));
     const socket = await accepting;
     await eventually(() => expect(socket.writableNeedDrain).toBe(true));
     expect(socket.timeout).toBe(limits.stallMs);
@@ -209,16 +194,14 @@ describe('requests that wait behind another one on their connection', () => {
 
   it('release their resources when the connection ends', async () => {
     const headers = { Authorization: `Bearer ${tokenOf(ACME)}` };
+    const authorized = `Authorization: ${headers.Authorization}`;
     // Live streams have places, and large pages memory, that others would miss.
     const queued = ['/todos?limit=1', '/events', '/posts/api?limit=100'];
     for (let i = 0; i < 10; i++) {
       const client = connection();
       client.socket.pause();
-      client.write(`GET /todos HTTP/1.1\r\n${HOST}\r\n`);
-      for (const path of queued)
-        client.write(
-          `GET ${path} HTTP/1.1\r\n${HOST}Authorization: ${headers.Authorization}\r\n\r\n`.repeat(QUEUED),
-        );
+      client.write(rawHead('GET /todos'));
+      for (const path of queued) client.write(rawHead(`GET ${path}`, authorized).repeat(QUEUED));
       await eventually(async () => expect(await inFlight()).toBe(2 + queued.length * QUEUED));
       client.close();
       await eventually(async () => expect(await inFlight()).toBe(1));
@@ -231,10 +214,10 @@ describe('requests that wait behind another one on their connection', () => {
 });
 
 describe('requests that are sent before the answers to others', () => {
-  const last = `GET /last HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`;
-  const get = (path: string) => `GET ${path} HTTP/1.1\r\n${HOST}\r\n`;
+  const last = rawHead('GET /last', 'Connection: close');
+  const get = (path: string) => rawHead(`GET ${path}`);
   // Answered in the turn of the event loop that reads it.
-  const post = (path: string) => `POST ${path} HTTP/1.1\r\n${HOST}${JSON_TYPE}Content-Length: 2\r\n\r\n{}`;
+  const post = (path: string) => `${rawHead(`POST ${path}`, JSON_TYPE, 'Content-Length: 2')}{}`;
 
   const instancesOf = async (bytes: string) => {
     const client = connection();
@@ -265,5 +248,46 @@ describe('requests that are sent before the answers to others', () => {
       client.write(get(`/nothing/${i}`));
       await client.receives(`"/nothing/${i}"`);
     }
+  });
+});
+
+async function statusOf(url: string, localAddress: string, head: string, body = ''): Promise<string> {
+  const client = new RawConnection(url, localAddress);
+  client.write(head, body);
+  await client.receives(/^HTTP\/1\.1 \d+ /);
+  client.close();
+  return client.received.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length);
+}
+
+/** Opens connections that send nothing, one after the other. */
+async function open(url: string, localAddress: string, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await once(connection({ url }, localAddress).socket, 'connect');
+}
+
+const areOpen = () => connections.map(({ socket }) => socket.readyState === 'open');
+
+describe('connections without a request', () => {
+  const services = useServices();
+
+  it.each([
+    ['another network', '127.0.0.2'],
+    ['the same network', '127.0.0.1'],
+  ])('leave descriptors for the database and for clients of %s', async (_whose, address) => {
+    const { url } = await services.start({}, '-n 256');
+    await open(url, '127.0.0.1', 400);
+    const create = rawHead('POST /todos', JSON_TYPE, 'Content-Length: 24');
+    expect(await statusOf(url, address, rawHead('GET /health/live'))).toBe('200');
+    expect(await statusOf(url, address, create, '{"title":"Feed the cat"}')).toBe('201');
+    expect(await statusOf(url, address, rawHead('GET /health/ready'))).toBe('200');
+    await eventually(() => expect(areOpen().filter(Boolean).length).toBeLessThanOrEqual(64));
+  });
+
+  it('beyond the maximum cost the network with most of them its newest one', async () => {
+    const small = await createTestApp({ limits: { maxConnections: 4 } });
+    await open(small.url, '127.0.0.1', 3);
+    await open(small.url, '127.0.0.2', 1);
+    await open(small.url, '127.0.0.3', 1);
+    await eventually(() => expect(areOpen()).toEqual([true, true, false, true, true]));
+    await small.close();
   });
 });

@@ -106,7 +106,11 @@ describe('code that watches whether its client goes away', () => {
     const waiting = once(streaming, 'waiting');
     const body = JSON.stringify({ operations: [create('late')] });
     const client = new RawConnection(app.url);
-    const headers = ['Idempotency-Key: one', 'Content-Type: application/json', `Content-Length: ${body.length}`];
+    const headers = [
+      'Idempotency-Key: one',
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    ];
     client.write(rawHead('POST /letters/bulk', ...headers) + body);
     await waiting;
     client.close();

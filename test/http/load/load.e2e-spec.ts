@@ -1,15 +1,25 @@
+import { once } from 'node:events';
 import { Controller, Get, Headers } from '@nestjs/common';
 import type { Variables } from '../../../src/config/index.js';
 import { eventually } from '../../support/eventually.js';
 import { passTime, releaseClock, stopClock } from '../../support/own-clock.js';
+import { RawConnection, rawHead } from '../../support/raw-http.js';
 import { ACME, acme, globex, inSeconds, tokenOf } from '../../support/tenants.js';
 import { createTestApp, serviceWith, type TestApp } from '../../support/test-app.js';
 
 /** What the gate holds back, by the name that its client gives. */
 let waiting: { name: string; open: () => void }[] = [];
 
+/** How many requests have begun. */
+let begun = 0;
+
 @Controller('gate')
 class GateController {
+  @Get('begun')
+  begin(): object {
+    return { begun: ++begun };
+  }
+
   @Get()
   hold(@Headers('x-name') name: string): Promise<object> {
     return new Promise((resolve) => waiting.push({ name, open: () => resolve({ name }) }));
@@ -63,24 +73,15 @@ describe('a limit of requests per minute', () => {
     for (let i = 0; i < 3; i++) expect((await send('/todos')).status).toBe(200);
     await expectRefused(await send('/todos'), 429, 'TOO_MANY_REQUESTS');
     expect((await send('/health/ready')).status).toBe(200);
-    await eventually(() =>
-      expect(app.logLines).toContainEqual(
-        expect.objectContaining({
-          path: '/todos',
-          address: '127.0.0.1',
-          status: 429,
-          code: 'TOO_MANY_REQUESTS',
-          limit: 'address',
-        }),
-      ),
-    );
+    const reason = { status: 429, code: 'TOO_MANY_REQUESTS', limit: 'address' };
+    const line = expect.objectContaining({ path: '/todos', address: '127.0.0.1', ...reason });
+    await eventually(() => expect(app.logLines).toContainEqual(line));
   });
 
-  const TRUSTED = { TRUSTED_PROXIES: '127.0.0.1' };
   it.each<[string, Variables, Record<string, number>]>([
     [
       'applies to the client behind a trusted proxy, and ignores any other claimed address',
-      TRUSTED,
+      { TRUSTED_PROXIES: '127.0.0.1' },
       { '192.0.2.1': 200, '192.0.2.2': 200, '192.0.2.3, 192.0.2.2': 429 },
     ],
     ['is not changed by a client that names another address', {}, { '192.0.2.1': 200, '192.0.2.2': 429 }],
@@ -105,9 +106,7 @@ describe('a limit of requests per minute', () => {
     const expiring = tokenOf(ACME, { exp: inSeconds(60) });
     expect((await create(expiring)).status).toBe(201);
     passTime(61_000);
-    for (let i = 0; i < 10; i++) {
-      expect((await send('/todos', authorized(expiring))).status).toBe(200);
-    }
+    for (let i = 0; i < 10; i++) expect((await send('/todos', authorized(expiring))).status).toBe(200);
     for (let i = 0; i < 4; i++) expect((await create(tokenOf(ACME))).status).toBe(201);
   });
 
@@ -245,4 +244,27 @@ describe('a limit of the average delay of the event loop', () => {
     expect((await send('/health/live')).status).toBe(200);
     await eventually(async () => expect((await send('/todos')).status).toBe(200));
   });
+});
+
+it('requests that arrive at once begin in several turns of the event loop, so that those which have begun go on in between', async () => {
+  await start({});
+  const begin = ({ socket }: RawConnection) =>
+    Promise.all([once(socket, 'data'), socket.write(rawHead('GET /gate/begun'))]);
+  // The service has accepted each connection, since it has answered on it.
+  const clients = Array.from({ length: 200 }, () => new RawConnection(app.url));
+  await Promise.all(clients.map(begin));
+  begun = 0;
+  let before = 0;
+  let largest = 0;
+  const watch = () => {
+    largest = Math.max(largest, begun - before);
+    before = begun;
+    if (begun < clients.length) setImmediate(watch);
+  };
+  const answers = clients.map(begin);
+  watch();
+  await Promise.all(answers);
+  expect(begun).toBe(200);
+  expect(largest).toBeLessThanOrEqual(2 * 16);
+  for (const client of clients) client.close();
 });
