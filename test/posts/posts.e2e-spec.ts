@@ -1,14 +1,7 @@
 /** @mongodb */
 import { describeCrudContract } from '../support/crud-contract.js';
-import {
-  EMOJI,
-  invalidTitles,
-  kept,
-  NOT_TEXT,
-  ODD_TEXTS,
-  refused,
-  validTitles,
-} from '../support/crud-contract/field-cases.js';
+import * as cases from '../support/crud-contract/field-cases.js';
+import { fault } from '../support/faults.js';
 import { expectInvalid, expectInvalidId, expectNotFound } from '../support/problems.js';
 import { ACME, acme, globex, GLOBEX } from '../support/tenants.js';
 import { useTestApp } from '../support/test-app.js';
@@ -18,7 +11,7 @@ const PATH = '/posts/api';
 const FULL = { title: 'Release notes', content: 'What is new.', tags: ['release', 'news'] };
 const CONTENT = '"content" must be a string of at most 100000 characters.';
 const TAGS = '"tags" must be an array of at most 20 entries, each a string of 1 to 50 characters.';
-const ARCHIVED = { archived: true };
+const { EMOJI, kept, NOT_TEXT, ODD_TEXTS, refused } = cases;
 
 const app = useTestApp();
 beforeEach(() => app.empty());
@@ -41,168 +34,135 @@ describeCrudContract('posts', {
   optional: ['content', 'tags'],
   defaults: { tenant: ACME },
   valid: [
-    ...validTitles,
+    ...cases.validTitles,
     ...kept('content', ['', 'c'.repeat(100_000), EMOJI.repeat(100_000), ...ODD_TEXTS]),
     ...kept('tags', [
-      [],
-      ['t'],
-      ['twice', 'twice'],
+      ...[[], ['t'], ['twice', 'twice'], [EMOJI.repeat(50)], ODD_TEXTS],
       Array.from({ length: 20 }, (_, i) => String(i).padEnd(50, 't')),
-      [EMOJI.repeat(50)],
-      ODD_TEXTS,
     ]),
   ],
   invalid: [
-    ...invalidTitles,
+    ...cases.invalidTitles,
     ...refused('content', CONTENT, [...NOT_TEXT, 'c'.repeat(100_001), EMOJI.repeat(100_001)]),
     ...refused('tags', TAGS, [
-      'release',
-      1,
-      true,
-      {},
-      { length: 0 },
-      { 0: 'release', length: 1 },
-      { $each: ['release'] },
-      Array.from({ length: 21 }, () => 't'),
-      [''],
-      ['t'.repeat(51)],
-      [EMOJI.repeat(51)],
-      ['fine', null],
-      [['nested']],
+      ...['release', 1, true, {}, { length: 0 }, { 0: 'release', length: 1 }, { $each: ['release'] }],
+      ...[Array.from({ length: 21 }, () => 't'), [''], ['t'.repeat(51)], [EMOJI.repeat(51)]],
+      ...[['fine', null], [['nested']]],
       ...NOT_TEXT.filter((value) => !Array.isArray(value)).map((value) => [value]),
     ]),
   ],
 });
 
-describe('the special behaviour of posts', () => {
-  const create = async (body: object = FULL, token = acme) =>
-    (await app.post(PATH, body, { token })).body._id as string;
-  const archive = (id: string, token = acme) => app.del(`${PATH}/${id}`, { token });
-  const stored = async (title: string) =>
-    ({
-      ...(await app.database.collection('posts').findOne({ title }, { projection: { _outbox: 0 } })),
-    }) as Record<string, unknown>;
+const create = async (body: object = FULL, token = acme) =>
+  (await app.post(PATH, body, { token })).body._id as string;
+const archive = async (id: string, token = acme, tags?: string) => {
+  const headers = tags === undefined ? undefined : { 'If-Match': tags };
+  const { status, body } = await app.del(`${PATH}/${id}`, { token, headers });
+  return status === 200 ? (body as unknown) : (body.code as unknown);
+};
+const stored = async (title: string): Promise<Record<string, unknown>> => {
+  const found = await app.database.collection('posts').findOne({ title }, { projection: { _outbox: 0 } });
+  return { ...found };
+};
 
-  it.each(['tenant', 'deletedAt'])('a body cannot set %s', async (field) => {
-    const id = await create();
-    const before = (await app.get(PATH)).body;
-    const fault = {
-      pointer: `/${field}`,
-      detail: `"${field}" is not an input field. Allowed: title, content, tags.`,
-    };
-    for (const value of [ACME, GLOBEX, NOBODY, '2026-01-31T09:00:00.000Z', null, [GLOBEX], { $ne: null }]) {
-      expectInvalid(await app.post(PATH, { ...FULL, [field]: value }, { token: acme }), PATH, fault);
-      expectInvalid(
-        await app.patch(`${PATH}/${id}`, { [field]: value }, { token: acme }),
-        `${PATH}/${id}`,
-        fault,
-      );
-    }
-    expect((await app.get(PATH)).body).toEqual(before);
+it.each(['tenant', 'deletedAt'])('a body cannot set %s', async (field) => {
+  const id = await create();
+  const before = (await app.get(PATH)).body;
+  const unknown = fault(`/${field}`, 'is not an input field. Allowed: title, content, tags.');
+  for (const value of [ACME, GLOBEX, NOBODY, '2026-01-31T09:00:00.000Z', null, [GLOBEX], { $ne: null }]) {
+    expectInvalid(await app.post(PATH, { ...FULL, [field]: value }, { token: acme }), PATH, unknown);
+    const patched = await app.patch(`${PATH}/${id}`, { [field]: value }, { token: acme });
+    expectInvalid(patched, `${PATH}/${id}`, unknown);
+  }
+  expect((await app.get(PATH)).body).toEqual(before);
+});
+
+it('everybody reads the posts of every tenant', async () => {
+  const first = await create({ title: 'Of acme' });
+  const second = await create({ title: 'Of globex' }, globex);
+  const { body } = await app.get(PATH);
+  expect(body).toMatchObject([
+    { _id: second, tenant: GLOBEX },
+    { _id: first, tenant: ACME },
+  ]);
+  for (const token of [undefined, globex]) {
+    expect((await app.get(PATH, { token })).body).toEqual(body);
+    expect((await app.get(`${PATH}/count`, { token })).body).toEqual({ count: 2 });
+    expect((await app.get(`${PATH}?limit=1`, { token })).body.count).toBe(2);
+    expect((await app.get(`${PATH}/${first}`, { token })).body.title).toBe('Of acme');
+  }
+});
+
+describe('DELETE /posts/api/:id', () => {
+  const ARCHIVED = { archived: true };
+
+  it('archives the post: the record stays, with deletedAt set to now, also if it is archived already', async () => {
+    const id = await create({ title: 'Kept' });
+    const { __v, ...before } = await stored('Kept');
+    const from = new Date();
+    expect(await archive(id)).toEqual(ARCHIVED);
+    const { __v: revision, ...after } = await stored('Kept');
+    expect(after).toEqual({ ...before, updatedAt: expect.any(Date), deletedAt: expect.any(Date) });
+    expect(revision).not.toBe(__v);
+    const moments = [from, after.deletedAt, new Date()].map(Number);
+    expect(moments).toEqual(moments.toSorted());
+    const longAgo = new Date('2020-01-01T00:00:00.000Z');
+    await app.database.collection('posts').updateOne({}, { $set: { deletedAt: longAgo } });
+    expect(await archive(id)).toEqual(ARCHIVED);
+    expect(Number((await stored('Kept')).deletedAt)).toBeGreaterThanOrEqual(Number(from));
   });
 
-  it('everybody reads the posts of every tenant', async () => {
-    const first = await create({ title: 'Of acme' });
-    const second = await create({ title: 'Of globex' }, globex);
-    const { body } = await app.get(PATH);
-    expect(body.map(({ _id, tenant }: Record<string, unknown>) => [_id, tenant])).toEqual([
-      [second, GLOBEX],
-      [first, ACME],
-    ]);
-    for (const token of [undefined, globex]) {
-      expect((await app.get(PATH, { token })).body).toEqual(body);
-      expect((await app.get(`${PATH}/count`, { token })).body).toEqual({ count: 2 });
-      expect((await app.get(`${PATH}?limit=1`, { token })).body.count).toBe(2);
-      expect((await app.get(`${PATH}/${first}`, { token })).body.title).toBe('Of acme');
-    }
+  it('makes the post absent from list, page, count and get, and keeps the others', async () => {
+    const [stays, goes] = [await create({ title: 'Stays' }), await create({ title: 'Goes' })];
+    await archive(goes);
+    const record = (await app.get(`${PATH}/${stays}`)).body;
+    expect((await app.get(PATH)).body).toEqual([record]);
+    const page = await app.get(`${PATH}?limit=10`);
+    expect(page.body).toEqual({ results: [record], count: 1, next: null, prev: null });
+    expect(page.headers.get('link')).not.toContain('next');
+    expect((await app.get(`${PATH}/count`)).body).toEqual({ count: 1 });
+    for (const token of [undefined, acme])
+      expectNotFound(await app.get(`${PATH}/${goes}`, { token }), `${PATH}/${goes}`, 'Post');
   });
 
-  describe('DELETE /posts/api/:id', () => {
-    it('archives the post: the record stays, with deletedAt set to now', async () => {
-      const id = await create({ title: 'Kept' });
-      const { __v, ...before } = await stored('Kept');
-      const from = Date.now();
-      const { status, body } = await archive(id);
-      expect({ status, body }).toEqual({ status: 200, body: ARCHIVED });
-      const { __v: revision, ...after } = await stored('Kept');
-      expect(after).toEqual({ ...before, updatedAt: expect.any(Date), deletedAt: expect.any(Date) });
-      expect(Number(after.deletedAt)).toBeGreaterThanOrEqual(from);
-      expect(Number(after.deletedAt)).toBeLessThanOrEqual(Date.now());
-      expect(revision).not.toBe(__v);
-    });
-
-    it('makes the post absent from list, page, count and get, and keeps the others', async () => {
-      const [stays, goes] = [await create({ title: 'Stays' }), await create({ title: 'Goes' })];
-      await archive(goes);
-      const record = (await app.get(`${PATH}/${stays}`)).body;
-      expect((await app.get(PATH)).body).toEqual([record]);
-      const page = await app.get(`${PATH}?limit=10`);
-      expect(page.body).toEqual({ results: [record], count: 1, next: null, prev: null });
-      expect(page.headers.get('link')).not.toContain('next');
-      expect((await app.get(`${PATH}/count`)).body).toEqual({ count: 1 });
-      expectNotFound(await app.get(`${PATH}/${goes}`), `${PATH}/${goes}`, 'Post');
-      expectNotFound(await app.get(`${PATH}/${goes}`, { token: acme }), `${PATH}/${goes}`, 'Post');
-    });
-
-    it.each([{ title: 'Revived' }, { content: null }, {}])(
-      'makes an update of the post a 404 that changes nothing: %j',
-      async (body) => {
-        const id = await create({ title: 'Archived' });
-        await archive(id);
-        const before = await stored('Archived');
-        const response = await app.patch(`${PATH}/${id}`, body, { token: acme });
-        expectNotFound(response, `${PATH}/${id}`, 'Post');
-        expect(await stored('Archived')).toEqual(before);
-      },
-    );
-
-    it('sets deletedAt again if the post is already archived', async () => {
-      const id = await create({ title: 'Archived twice' });
+  it.each([{ title: 'Revived' }, { content: null }, {}])(
+    'makes an update of the post a 404 that changes nothing: %j',
+    async (body) => {
+      const id = await create({ title: 'Archived' });
       await archive(id);
-      const longAgo = new Date('2020-01-01T00:00:00.000Z');
-      await app.database.collection('posts').updateOne({}, { $set: { deletedAt: longAgo } });
-      const from = Date.now();
-      const { status, body } = await archive(id);
-      expect({ status, body }).toEqual({ status: 200, body: ARCHIVED });
-      expect(Number((await stored('Archived twice')).deletedAt)).toBeGreaterThanOrEqual(from);
-    });
+      const before = await stored('Archived');
+      const response = await app.patch(`${PATH}/${id}`, body, { token: acme });
+      expectNotFound(response, `${PATH}/${id}`, 'Post');
+      expect(await stored('Archived')).toEqual(before);
+    },
+  );
 
-    it('answers archived true for no post and for that of another tenant, and modifies and creates none', async () => {
-      const id = await create({ title: 'Of acme' });
-      const before = await stored('Of acme');
-      for (const missing of [NOBODY, id]) {
-        const { status, body } = await archive(missing, globex);
-        expect({ status, body }).toEqual({ status: 200, body: ARCHIVED });
-      }
-      expect(await stored('Of acme')).toEqual(before);
-      expect(await app.database.collection('posts').countDocuments()).toBe(1);
-      expect((await app.get(`${PATH}/${id}`)).status).toBe(200);
-    });
+  it('answers archived true for no post and for that of another tenant, and modifies and creates none', async () => {
+    const id = await create({ title: 'Of acme' });
+    const before = await stored('Of acme');
+    for (const missing of [NOBODY, id]) expect(await archive(missing, globex)).toEqual(ARCHIVED);
+    expect(await stored('Of acme')).toEqual(before);
+    expect(await app.database.collection('posts').countDocuments()).toBe(1);
+    expect((await app.get(`${PATH}/${id}`)).status).toBe(200);
+  });
 
-    it('with If-Match answers 412 if no post matched, whether missing, stale or of another tenant', async () => {
-      const id = await create({ title: 'Kept' });
-      const before = await stored('Kept');
-      const remove = (path: string, tags: string, token = acme) =>
-        app.del(`${PATH}/${path}`, { token, headers: { 'If-Match': tags } });
-      for (const [path, tags, token] of [
-        [NOBODY, '*', acme],
-        [id, '"7"', acme],
-        [id, '"0"', globex],
-      ] as const) {
-        expect((await remove(path, tags, token)).body.code).toBe('PRECONDITION_FAILED');
-      }
-      expect(await stored('Kept')).toEqual(before);
-      expect((await remove(id, '"0"')).body).toEqual(ARCHIVED);
-    });
+  it('with If-Match answers 412 if no post matched, whether missing, stale or of another tenant', async () => {
+    const id = await create({ title: 'Kept' });
+    const before = await stored('Kept');
+    expect(await archive(NOBODY, acme, '*')).toBe('PRECONDITION_FAILED');
+    expect(await archive(id, acme, '"7"')).toBe('PRECONDITION_FAILED');
+    expect(await archive(id, globex, '"0"')).toBe('PRECONDITION_FAILED');
+    expect(await stored('Kept')).toEqual(before);
+    expect(await archive(id, acme, '"0"')).toEqual(ARCHIVED);
+  });
 
-    it('refuses an id that is not 24 hexadecimal digits', async () => {
-      expectInvalidId(await archive('all'), `${PATH}/all`);
-    });
+  it('refuses an id that is not 24 hexadecimal digits', async () => {
+    expectInvalidId(await app.del(`${PATH}/all`, { token: acme }), `${PATH}/all`);
   });
 });
 
 it('PATCH of one post by many waits before the database, which others use meanwhile', async () => {
-  const path = `${PATH}/${(await app.post(PATH, FULL, { token: acme })).body._id as string}`;
+  const path = `${PATH}/${await create()}`;
   const [running, numbers] = [new Set<number>(), new Set<number>()];
   app.connection.getClient().on('commandStarted', ({ requestId, command }) => {
     if (command.findAndModify === 'posts') numbers.add(running.add(requestId).size);
