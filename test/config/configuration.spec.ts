@@ -36,8 +36,8 @@ describe('the environment', () => {
     [{ WEBHOOK_ALLOW_PRIVATE: 'true' }, { webhookAllowPrivate: true }],
     [{ WEBHOOK_ALLOW_PRIVATE: 'false' }, { webhookAllowPrivate: false }],
     [
-      { CORS_ORIGINS: 'https://a.example.com, http://localhost:5173' },
-      { corsOrigins: ['https://a.example.com', 'http://localhost:5173'] },
+      { CORS_ORIGINS: 'https://a.b, http://localhost:5173' },
+      { corsOrigins: ['https://a.b', 'http://localhost:5173'] },
     ],
     [{ LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
     [{ BODY_LIMIT: '2048' }, { bodyLimit: 2048 }],
@@ -170,19 +170,15 @@ describe('a process', () => {
   const services = useServices();
 
   it('does not start with a wrong setting, and says in one line which', async () => {
-    const ended = await services.spawn({ MONGODB_URI, DATA_DIR: services.folder, PORT: '65536' }).ended();
-    expect(ended).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'PORT must be a whole number from 0 to 65535.\n',
-    });
-  });
-
-  it('does not start if DATA_DIR cannot be a folder', async () => {
     const file = join(services.folder, 'file');
     writeFileSync(file, '');
-    const { code, stderr } = await services.spawn({ MONGODB_URI, DATA_DIR: file }).ended();
-    expect([code, stderr]).toEqual([1, `DATA_DIR must be a folder that can be written; ${file} is not.\n`]);
+    for (const [env, stderr] of [
+      [{ PORT: '65536' }, 'PORT must be a whole number from 0 to 65535.\n'],
+      [{ DATA_DIR: file }, `DATA_DIR must be a folder that can be written; ${file} is not.\n`],
+    ] as const) {
+      const ended = await services.spawn({ MONGODB_URI, DATA_DIR: services.folder, ...env }).ended();
+      expect(ended).toEqual({ code: 1, stdout: '', stderr });
+    }
   });
 
   it('does not start if it cannot listen', async () => {
@@ -192,15 +188,16 @@ describe('a process', () => {
     expect([code, stderr]).toEqual([1, `${detail}\n`]);
   });
 
+  const token = (args: string[], env: Variables = {}) =>
+    services.spawn({ DATA_DIR: services.folder, ...env }, ['dist/token.js', ...args]).ended();
+
   it('creates its development secret once, readable only by its owner, and shares it with the token command', async () => {
-    const token = () =>
-      services.spawn({ DATA_DIR: services.folder }, ['dist/token.js', '--tenant', ACME]).ended();
-    const first = await token();
+    const first = await token(['--tenant', ACME]);
     const file = join(services.folder, 'jwt-secret');
     const secret = readFileSync(file, 'utf8');
     expect(secret).toMatch(/^[0-9a-f]{64}$/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    const second = await token();
+    const second = await token(['--tenant', ACME]);
     expect(readFileSync(file, 'utf8')).toBe(secret);
     for (const { code, stdout } of [first, second]) {
       expect(code).toBe(0);
@@ -216,30 +213,25 @@ describe('a process', () => {
   });
 
   it('makes a token of a person, whom it names', async () => {
-    const args = ['dist/token.js', '--tenant', ACME, '--sub', 'ada'];
-    const { stdout } = await services.spawn({ JWT_SECRET: TEST_SECRET }, args).ended();
+    const { stdout } = await token(['--tenant', ACME, '--sub', 'ada'], { JWT_SECRET: TEST_SECRET });
     const { payload } = await jwtVerify(stdout.trim(), new TextEncoder().encode(TEST_SECRET));
     expect(payload).toMatchObject({ tenant: ACME, sub: 'ada' });
   });
 
   it('explains the token command', async () => {
-    const { code, stdout, stderr } = await services.spawn({}, ['dist/token.js', '--help']).ended();
+    const { code, stdout, stderr } = await token(['--help']);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^Usage: npm run token -- --tenant/);
   });
 
   it('refuses to make tokens in production, or without a tenant', async () => {
-    const run = (args: string[], env: Variables) =>
-      services.spawn({ DATA_DIR: services.folder, ...env }, ['dist/token.js', ...args]).ended();
-    expect(await run(['--tenant', ACME], PRODUCTION)).toMatchObject({
+    const inProduction = expect.stringMatching(/^JWT_SECRET only signs tokens in development/);
+    expect(await token(['--tenant', ACME], PRODUCTION)).toEqual({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^JWT_SECRET only signs tokens in development/),
+      stderr: inProduction,
     });
-    expect(await run(['--tenant', 'acme'], {})).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/^Usage: npm run token/),
-    });
+    const usage = expect.stringMatching(/^Usage: npm run token/);
+    expect(await token(['--tenant', 'acme'])).toEqual({ code: 1, stdout: '', stderr: usage });
   });
 });

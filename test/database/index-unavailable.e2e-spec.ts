@@ -1,31 +1,20 @@
 /** @mongodb */
-import { Schema } from '@nestjs/mongoose';
 import mongoose from 'mongoose';
 import { CrudModule } from '../../src/common/crud/index.js';
 import { IsText, schemaOf } from '../../src/common/fields/index.js';
 import { HealthModule } from '../../src/common/health/index.js';
 import { eventually } from '../support/eventually.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
+import { feature, resource } from '../support/resource.js';
 import { resourceRoot } from '../support/resource-app.js';
 import { createTestApp } from '../support/test-app.js';
 
-class TicketInput {
-  @IsText({ max: 20 }) code!: string;
-}
-@Schema({ timestamps: true })
-class Ticket extends TicketInput {}
-@Schema({ timestamps: true })
-class Seat extends TicketInput {}
-
+const fields = { code: IsText({ max: 20 }) };
+const ticketOptions = resource({ name: 'tickets', fields, bulk: true });
+const schema = schemaOf(ticketOptions.entity).index({ code: 1 }, { unique: true });
 const features = [
-  CrudModule.forFeature({
-    entity: Ticket,
-    input: TicketInput,
-    name: 'tickets',
-    schema: schemaOf(Ticket).index({ code: 1 }, { unique: true }),
-    bulk: true,
-  }),
-  CrudModule.forFeature({ entity: Seat, input: TicketInput, name: 'seats' }),
+  CrudModule.forFeature({ ...ticketOptions, schema }),
+  feature({ name: 'seats', fields }),
   HealthModule,
 ];
 
@@ -39,16 +28,15 @@ it('an index that cannot be built stops its resource alone, until it can be', as
     env: { MONGODB_URI: uri },
     root: (environment, database) => resourceRoot(environment, database, features),
   });
-  const answers = [
+  const one = `/tickets/${String(insertedIds[2])}`;
+  for (const { status, body } of [
     await app.get('/tickets'),
-    await app.get(`/tickets/${String(insertedIds[2])}`),
+    await app.get(one),
     await app.post('/tickets', { code: 'A' }),
-    await app.del(`/tickets/${String(insertedIds[2])}`),
+    await app.del(one),
     await app.post('/tickets/bulk', { operations: [{ create: { code: 'A' } }] }),
-  ];
-  expect(answers.map(({ status, body }) => [status, body.code])).toEqual(
-    answers.map(() => [503, 'INDEX_UNAVAILABLE']),
-  );
+  ])
+    expect([status, body.code]).toEqual([503, 'INDEX_UNAVAILABLE']);
   expect((await app.post('/seats', { code: 'A' })).status).toBe(201);
   expect((await app.get('/health/ready')).body).toEqual({ status: 'ok', unavailable: ['tickets'] });
   await tickets.deleteOne({ _id: insertedIds[0] });

@@ -3,13 +3,15 @@ import { CRUD_CONNECTION } from '../../src/common/database/index.js';
 import { Readable } from 'node:stream';
 import { Controller, Get, Injectable, Module, Param, StreamableFile } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { InjectConnection, Schema } from '@nestjs/mongoose';
+import { InjectConnection } from '@nestjs/mongoose';
 import mongoose, { type Connection } from 'mongoose';
-import { type AfterCreate, CrudModule } from '../../src/common/crud/index.js';
+import { CrudModule } from '../../src/common/crud/index.js';
 import { describeError } from '../../src/common/errors/index.js';
 import { IsListOf, IsNested, IsNumber, IsText, schemaOf } from '../../src/common/fields/index.js';
 import { eventually } from '../support/eventually.js';
+import { fault } from '../support/faults.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
+import { feature, resource } from '../support/resource.js';
 import { resourceRoot, useResourceApp } from '../support/resource-app.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { createTestApp } from '../support/test-app.js';
@@ -134,18 +136,11 @@ class FailingController {
   }
 }
 
-class LetterInput {
-  @IsText({ max: 100 }) text!: string;
-}
-
-@Schema({ timestamps: true })
-class Letter extends LetterInput {}
-
 @Injectable()
 class LetterHooks {
   constructor(@InjectConnection(CRUD_CONNECTION) private readonly connection: Connection) {}
 
-  async afterCreate(_: AfterCreate<Letter, LetterInput>) {
+  async afterCreate() {
     await FAILING.duplicate?.(this.connection);
   }
 }
@@ -154,13 +149,8 @@ class LetterHooks {
 class FailingModule {}
 
 describe('what the log has of an error with a record', () => {
-  const app = useResourceApp(
-    FailingModule,
-    CrudModule.forFeature({ entity: Letter, input: LetterInput, name: 'letters', hooks: LetterHooks }),
-  );
-  beforeAll(async () => {
-    await app.get(`/failing/${encodeURIComponent('duplicate')}`);
-  });
+  const app = useResourceApp(FailingModule, feature({ name: 'letters', hooks: LetterHooks }));
+  beforeAll(async () => void (await app.get('/failing/duplicate')));
 
   const linesSince = (seen: number) => app.logLines.slice(seen);
 
@@ -204,18 +194,14 @@ describe('what the log has of an error with a record', () => {
   });
 
   it('nothing of it where a unique index cannot be built', async () => {
-    class CodeInput {
-      @IsText({ max: 100 }) code!: string;
-    }
-    @Schema({ timestamps: true })
-    class Code extends CodeInput {}
     const uri = freshDatabaseUri();
     const client = new mongoose.mongo.MongoClient(uri);
     await client.db().createCollection('codes');
     const records = [{ code: CANARY }, { code: CANARY }];
     await client.db().collection('codes').insertMany(records);
-    const schema = schemaOf(Code).index({ code: 1 }, { unique: true });
-    const features = [CrudModule.forFeature({ entity: Code, input: CodeInput, name: 'codes', schema })];
+    const codes = resource({ name: 'codes', fields: { code: IsText({ max: 100 }) } });
+    const schema = schemaOf(codes.entity).index({ code: 1 }, { unique: true });
+    const features = [CrudModule.forFeature({ ...codes, schema })];
     const other = await createTestApp({
       env: { MONGODB_URI: uri },
       root: (environment, database) => resourceRoot(environment, database, features),
@@ -250,25 +236,20 @@ class Point {
   @IsListOf(IsNumber(), { max: 2 }) coordinates!: number[];
 }
 
-class ShopInput {
-  @IsText({ max: 100 }) address!: string;
-  @IsNested(() => Point, { optional: true }) place?: Point;
-}
-
-@Schema({ timestamps: true })
-class Shop extends ShopInput {}
+const shops = resource({
+  name: 'shops',
+  fields: { address: IsText({ max: 100 }), place: IsNested(() => Point, { optional: true }) },
+  bulk: true,
+});
 
 describe('an impossible place', () => {
   const values = { place: { type: 'Point', coordinates: [10, 123] } };
-  const fault = {
-    pointer: '/place',
-    detail:
-      '"place" must be a place with a longitude from -180 to 180 and a latitude from -90 to 90, in that order.',
-  };
-  const schema = schemaOf(Shop).index({ place: '2dsphere' });
-  const app = useResourceApp(
-    CrudModule.forFeature({ entity: Shop, input: ShopInput, name: 'shops', schema, bulk: true }),
+  const wrongPlace = fault(
+    '/place',
+    'must be a place with a longitude from -180 to 180 and a latitude from -90 to 90, in that order.',
   );
+  const schema = schemaOf(shops.entity).index({ place: '2dsphere' });
+  const app = useResourceApp(CrudModule.forFeature({ ...shops, schema }));
 
   it('which the database refuses, is a 400', async () => {
     // The embedded database has no indexes of places, and says so.
@@ -279,7 +260,7 @@ describe('an impossible place', () => {
     const operations = [wrong, { create: { address } }, wrong];
     const bulk = (await app.post('/shops/bulk', { operations })).body.results as { status: number }[];
     expect(bulk.map(({ status }) => status)).toEqual([400, 201, 400]);
-    const problem = { code: 'VALIDATION_FAILED', errors: [fault] };
+    const problem = { code: 'VALIDATION_FAILED', errors: [wrongPlace] };
     for (const refused of [
       await app.post('/shops', { address, ...values }),
       await app.patch(`/shops/${String(body._id)}`, values),

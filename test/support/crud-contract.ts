@@ -2,8 +2,9 @@ import type { Violation } from '../../src/common/errors/index.js';
 import { describeConditions } from './crud-contract/conditions.js';
 import { describeCreate } from './crud-contract/create.js';
 import { describeFields } from './crud-contract/fields.js';
-import { describeCount, describeGet, describeList } from './crud-contract/read.js';
 import { describePages } from './crud-contract/page.js';
+import { describeReads } from './crud-contract/read.js';
+import { clientOf } from './crud-contract/records.js';
 import { describeUpdate } from './crud-contract/update.js';
 import type { TestApp } from './test-app.js';
 
@@ -52,14 +53,13 @@ export interface CrudContract {
 
 /** Every rule of a generated resource's routes, run against one resource. */
 export function describeCrudContract(name: string, contract: CrudContract): void {
+  const client = clientOf(contract);
   describe(`${name}, like every resource`, () => {
-    describeCreate(contract);
-    describeList(contract);
-    describePages(contract);
-    describeCount(contract);
-    describeGet(contract);
-    describeUpdate(contract);
-    describeFields(contract);
-    describeConditions(contract);
+    describeCreate(client);
+    describeReads(client);
+    describePages(client);
+    describeUpdate(client);
+    describeFields(client);
+    describeConditions(client);
   });
 }

@@ -1,17 +1,10 @@
 /** @mongodb */
 import { describeCrudContract } from '../support/crud-contract.js';
-import {
-  EMOJI,
-  invalidTitles,
-  kept,
-  NOT_TEXT,
-  ODD_TEXTS,
-  refused,
-  validTitles,
-} from '../support/crud-contract/field-cases.js';
+import * as cases from '../support/crud-contract/field-cases.js';
 import { expectNotFound, expectInvalidId } from '../support/problems.js';
 import { useTestApp } from '../support/test-app.js';
 
+const { EMOJI, kept, NOT_TEXT, ODD_TEXTS, refused } = cases;
 const NOBODY = '0123456789abcdef01234567';
 const FULL = {
   title: 'Water the plants',
@@ -68,7 +61,7 @@ describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
     optional: ['description', 'completed', 'dueAt'],
     defaults: { completed: false },
     valid: [
-      ...validTitles,
+      ...cases.validTitles,
       ...kept('description', ['', ' ', 'd'.repeat(10_000), EMOJI.repeat(10_000), ...ODD_TEXTS]),
       ...kept('completed', [true, false]),
       ...Object.entries(DUE_DATES).map(([sent, dueAt]) => ({
@@ -78,7 +71,7 @@ describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
       })),
     ],
     invalid: [
-      ...invalidTitles,
+      ...cases.invalidTitles,
       ...refused('description', '"description" must be a string of at most 10000 characters.', [
         ...NOT_TEXT,
         'd'.repeat(10_001),

@@ -1,22 +1,17 @@
-import type { CrudContract } from '../crud-contract.js';
 import { expectNotFound, expectProblem } from '../problems.js';
-import { create, NOBODY, read, recordOf, writer } from './records.js';
-
-const STALE = 'The record has changed since you read it. Read it again, and send its new ETag as If-Match.';
+import type { TestResponse } from '../test-app.js';
+import { type CrudClient, NOBODY } from './records.js';
 
 /** Conditional requests (RFC 9110, section 13) and the preference on updates (RFC 7240). */
-export function describeConditions(contract: CrudContract): void {
-  const { app, path, full, label } = contract;
-  const get = (id: string, tags: string) =>
-    app().get(`${path}/${id}`, { headers: { 'If-None-Match': tags } });
-  const patch = (id: string, body: object, headers: Record<string, string>) =>
-    app().patch(`${path}/${id}`, body, writer(contract, headers));
-  const stale = (id: string) => ({
-    status: 412,
-    code: 'PRECONDITION_FAILED' as const,
-    detail: STALE,
-    instance: `${path}/${id}`,
-  });
+export function describeConditions({ path, full, label, ...of }: CrudClient): void {
+  const get = (id: string, tags: string) => of.get(`/${id}`, { 'If-None-Match': tags });
+  const patch = (id: string, title: string | undefined, tags: string) =>
+    of.patch(id, { title }, { 'If-Match': tags });
+  const expectStale = (response: TestResponse, id: string) => {
+    const detail =
+      'The record has changed since you read it. Read it again, and send its new ETag as If-Match.';
+    expectProblem(response, { status: 412, code: 'PRECONDITION_FAILED', detail, instance: of.at(id) });
+  };
 
   describe(`conditional requests to ${path}/:id`, () => {
     it.each([
@@ -25,101 +20,81 @@ export function describeConditions(contract: CrudContract): void {
       ['a list with its ETag', (etag: string) => `"other", ${etag}, "a,b"`],
       ['*', () => '*'],
     ])('GET answers 304 without a body to If-None-Match with %s', async (_case, tagsOf) => {
-      const id = await create(contract, full);
-      const { etag } = await read(contract, id);
-      const response = await get(id, tagsOf(String(etag)));
+      const { id, etag } = await of.created();
+      const response = await get(id, tagsOf(etag));
       expect([response.status, response.text, response.headers.get('etag')]).toEqual([304, '', etag]);
     });
 
     it('GET answers with the record once it has changed', async () => {
-      const id = await create(contract, full);
-      const { etag } = await read(contract, id);
-      await patch(id, { title: 'Another title' }, {});
-      const response = await get(id, String(etag));
-      expect([response.status, response.body]).toEqual([
-        200,
-        recordOf(contract, { ...full, title: 'Another title' }, id),
-      ]);
+      const { id, etag } = await of.created();
+      await of.patch(id, { title: 'Another title' });
+      const { status, body } = await get(id, etag);
+      expect([status, body]).toEqual([200, of.recordOf({ ...full, title: 'Another title' }, id)]);
     });
 
     it('PATCH with If-Match changes the revision that was read, and only that', async () => {
-      const id = await create(contract, full);
-      const { etag } = await read(contract, id);
-      expect((await patch(id, { title: 'First' }, { 'If-Match': String(etag) })).status).toBe(200);
-      const after = await read(contract, id);
-      for (const tags of [String(etag), `W/${String(after.etag)}`, '"other"', `"${'9'.repeat(30)}"`]) {
-        for (const body of [{ title: 'Second' }, {}]) {
-          expectProblem(await patch(id, body, { 'If-Match': tags }), stale(id));
-        }
+      const { id, etag } = await of.created();
+      expect((await patch(id, 'First', etag)).status).toBe(200);
+      const after = await of.read(id);
+      for (const tags of [etag, `W/${after.etag}`, '"other"', `"${'9'.repeat(30)}"`]) {
+        for (const title of ['Second', undefined]) expectStale(await patch(id, title, tags), id);
       }
-      expect(await read(contract, id)).toEqual(after);
-      expect((await patch(id, { title: 'Third' }, { 'If-Match': `"other", ${after.etag}` })).status).toBe(
-        200,
-      );
-      expect((await patch(id, { title: 'Fourth' }, { 'If-Match': '*' })).status).toBe(200);
+      expect(await of.read(id)).toEqual(after);
+      expect((await patch(id, 'Third', `"other", ${after.etag}`)).status).toBe(200);
+      expect((await patch(id, 'Fourth', '*')).status).toBe(200);
     });
 
     it('exactly one of several concurrent PATCHes with one ETag succeeds', async () => {
-      const id = await create(contract, full);
-      const { etag } = await read(contract, id);
-      const answers = await Promise.all(
-        Array.from({ length: 10 }, (_, i) =>
-          patch(id, { title: `Title ${i}` }, { 'If-Match': String(etag) }),
-        ),
-      );
-      const statuses = answers.map(({ status }) => status).sort();
-      expect(statuses).toEqual([200, ...Array.from({ length: 9 }, () => 412)]);
-      const winner = answers.findIndex(({ status }) => status === 200);
-      expect((await read(contract, id)).record.title).toBe(`Title ${winner}`);
+      const { id, etag } = await of.created();
+      const sent = Array.from({ length: 10 }, (_, i) => patch(id, `Title ${i}`, etag));
+      const statuses = (await Promise.all(sent)).map(({ status }) => status);
+      expect(statuses.toSorted()).toEqual([200, ...Array.from({ length: 9 }, () => 412)]);
+      expect((await of.read(id)).record.title).toBe(`Title ${statuses.indexOf(200)}`);
     });
 
     it('DELETE with If-Match removes the revision that was read, and only that', async () => {
-      const id = await create(contract, full);
-      const { etag } = await read(contract, id);
-      await patch(id, { title: 'Another title' }, {});
-      const before = await read(contract, id);
-      const remove = (tags: string) => app().del(`${path}/${id}`, writer(contract, { 'If-Match': tags }));
-      expectProblem(await remove(String(etag)), stale(id));
-      expect(await read(contract, id)).toEqual(before);
-      expect((await remove(String(before.etag))).status).toBe(200);
-      expectNotFound(await app().get(`${path}/${id}`), `${path}/${id}`, label);
+      const { id, etag } = await of.created();
+      await of.patch(id, { title: 'Another title' });
+      const before = await of.read(id);
+      expectStale(await of.del(id, { 'If-Match': etag }), id);
+      expect(await of.read(id)).toEqual(before);
+      expect((await of.del(id, { 'If-Match': before.etag })).status).toBe(200);
+      expectNotFound(await of.get(`/${id}`), of.at(id), label);
     });
 
     it('answers 404 to a PATCH with If-Match if there is no record', async () => {
-      expectNotFound(await patch(NOBODY, {}, { 'If-Match': '"0"' }), `${path}/${NOBODY}`, label);
+      expectNotFound(await patch(NOBODY, undefined, '"0"'), of.at(NOBODY), label);
     });
 
     it('reads a list of tags with empty entries', async () => {
-      const id = await create(contract, full);
-      const { etag } = await read(contract, id);
+      const { id, etag } = await of.created();
       for (const tags of [`,${etag}`, `"x",,${etag}, ,`, `${etag},W/"x",`]) {
         expect((await get(id, tags)).status).toBe(304);
-        expect((await patch(id, {}, { 'If-Match': tags })).status).toBe(200);
+        expect((await patch(id, undefined, tags)).status).toBe(200);
       }
     });
 
     it.each(['0', '"0', '"0" "1"', 'W/0', ',', '*, "0"'])(
       'refuses the malformed list of tags %s',
       async (tags) => {
-        const id = await create(contract, full);
-        const detail = (name: string) =>
-          `"${name}" must be * or a list of ETags with their quotes, such as "3".`;
-        expect((await get(id, tags)).body.errors).toEqual([
-          { parameter: 'If-None-Match', detail: detail('If-None-Match') },
-        ]);
-        expect((await patch(id, {}, { 'If-Match': tags })).body.errors).toEqual([
-          { parameter: 'If-Match', detail: detail('If-Match') },
-        ]);
+        const id = await of.create();
+        const fault = (parameter: string) => ({
+          parameter,
+          detail: `"${parameter}" must be * or a list of ETags with their quotes, such as "3".`,
+        });
+        expect((await get(id, tags)).body.errors).toEqual([fault('If-None-Match')]);
+        expect((await patch(id, undefined, tags)).body.errors).toEqual([fault('If-Match')]);
       },
     );
 
     it('PATCH answers with the whole record and its ETag if the client prefers that', async () => {
-      const id = await create(contract, full);
+      const id = await of.create();
       for (const body of [{ title: 'Another title' }, {}]) {
-        const { status, body: record, headers } = await patch(id, body, { Prefer: 'return=representation' });
-        expect(status).toBe(200);
-        expect(headers.get('preference-applied')).toBe('return=representation');
-        expect(await read(contract, id)).toEqual({ record, etag: headers.get('etag') });
+        const response = await of.patch(id, body, { Prefer: 'return=representation' });
+        expect(response.status).toBe(200);
+        expect(response.headers.get('preference-applied')).toBe('return=representation');
+        const etag = response.headers.get('etag');
+        expect(await of.read(id)).toEqual({ record: response.body as object, etag });
       }
     });
   });

@@ -1,40 +1,30 @@
-import type { CrudContract } from '../crud-contract.js';
 import { expectInvalid } from '../problems.js';
-import { create, read, recordOf, writer } from './records.js';
+import { type CrudClient, expectUpdated } from './records.js';
 
-export function describeFields(contract: CrudContract): void {
-  const { app, path, valid, invalid, full } = contract;
-
+export function describeFields({ path, valid, invalid, full, ...of }: CrudClient): void {
   describe(`fields of ${path}`, () => {
     it.each(valid)('a create takes $name', async ({ body, stored = body }) => {
-      const sent = { title: 'A title', ...body };
-      const id = await create(contract, sent);
-      expect((await read(contract, id)).record).toEqual(
-        recordOf(contract, { title: 'A title', ...stored }, id),
-      );
+      const id = await of.create({ title: 'A title', ...body });
+      expect((await of.read(id)).record).toEqual(of.recordOf({ title: 'A title', ...stored }, id));
     });
 
     it.each(valid)('an update takes $name', async ({ body, stored = body }) => {
-      const id = await create(contract, full);
-      const response = await app().patch(`${path}/${id}`, body, writer(contract));
-      expect(response.body).toEqual({ updated: true });
-      expect((await read(contract, id)).record).toEqual(recordOf(contract, { ...full, ...stored }, id));
+      const id = await of.create();
+      expectUpdated(await of.patch(id, body));
+      expect((await of.read(id)).record).toEqual(of.recordOf({ ...full, ...stored }, id));
     });
 
     it.each(invalid)('a create refuses $name', async ({ body, errors, createOnly }) => {
       const sent = createOnly ? body : { title: 'A title', ...body };
-      expectInvalid(await app().post(path, sent, writer(contract)), path, ...errors);
-      expect((await app().get(path)).body).toEqual([]);
+      expectInvalid(await of.post(sent), path, ...errors);
+      expect((await of.get()).body).toEqual([]);
     });
 
-    it.each(invalid.filter(({ createOnly }) => !createOnly))(
-      'an update refuses $name',
-      async ({ body, errors }) => {
-        const id = await create(contract, full);
-        const before = await read(contract, id);
-        expectInvalid(await app().patch(`${path}/${id}`, body, writer(contract)), `${path}/${id}`, ...errors);
-        expect(await read(contract, id)).toEqual(before);
-      },
-    );
+    const ofUpdates = invalid.filter(({ createOnly }) => !createOnly);
+    it.each(ofUpdates)('an update refuses $name', async ({ body, errors }) => {
+      const { id, ...before } = await of.created();
+      expectInvalid(await of.patch(id, body), of.at(id), ...errors);
+      expect(await of.read(id)).toEqual(before);
+    });
   });
 }

@@ -1,47 +1,72 @@
+import { type Violation } from '../../../src/common/errors/index.js';
 import type { CrudContract } from '../crud-contract.js';
-import type { TestRequest } from '../test-app.js';
+import { fault } from '../faults.js';
+import type { TestResponse } from '../test-app.js';
 
 /** An identifier that no record has. */
 export const NOBODY = '0123456789abcdef01234567';
 export const ID = /^[0-9a-f]{24}$/;
 /** RFC 3339, UTC, milliseconds. */
-export const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** The token that writes need, in a request. */
-export function writer({ token }: CrudContract, headers?: Record<string, string>): TestRequest {
-  return { ...(token && { token: token() }), headers };
-}
+type Headers = Record<string, string>;
 
-/** Creates a record and gives its id. */
-export async function create(contract: CrudContract, body: object): Promise<string> {
-  const response = await contract.app().post(contract.path, body, writer(contract));
-  expect(response).toMatchObject({ status: 201, body: { _id: expect.stringMatching(ID) } });
-  return response.body._id as string;
-}
+/** A contract, with requests to its resource; writes send the token that they need. */
+export function clientOf(contract: CrudContract) {
+  const { app, path, token, full } = contract;
+  const writer = (headers?: Headers) => ({ ...(token && { token: token() }), headers });
+  const at = (id: string) => `${path}/${id}`;
+  const client = {
+    ...contract,
+    at,
+    /** Reads below the path of the collection. */
+    get: (below = '', headers?: Headers) => app().get(path + below, { headers }),
+    post: (body: unknown, headers?: Headers) => app().post(path, body, writer(headers)),
+    patch: (id: string, body: unknown, headers?: Headers) => app().patch(at(id), body, writer(headers)),
+    del: (id: string, headers?: Headers) => app().del(at(id), writer(headers)),
 
-/** Creates records one after another and gives their ids, newest first. */
-export async function createMany(contract: CrudContract, howMany: number): Promise<string[]> {
-  const ids: string[] = [];
-  for (let i = 0; i < howMany; i++) ids.unshift(await create(contract, { title: `Record ${i}` }));
-  return ids;
-}
-
-/** Reads a record and its revision. */
-export async function read(contract: CrudContract, id: string) {
-  const { status, body, headers } = await contract.app().get(`${contract.path}/${id}`);
-  expect(status).toBe(200);
-  return { record: body as Record<string, unknown>, etag: headers.get('etag') };
-}
-
-/** The record that a body makes, as every response shows it. */
-export function recordOf(contract: CrudContract, sent: object, id: unknown = expect.stringMatching(ID)) {
-  return {
-    _id: id,
-    ...contract.defaults,
-    ...sent,
-    createdAt: expect.stringMatching(TIMESTAMP),
-    updatedAt: expect.stringMatching(TIMESTAMP),
+    /** Creates a record, by default one with every field, and gives its id. */
+    async create(body: object = full): Promise<string> {
+      const response = await client.post(body);
+      expect(response).toMatchObject({ status: 201, body: { _id: expect.stringMatching(ID) } });
+      return response.body._id as string;
+    },
+    /** Creates records one after another and gives their ids, newest first. */
+    async createMany(howMany: number): Promise<string[]> {
+      const ids: string[] = [];
+      for (let i = 0; i < howMany; i++) ids.unshift(await client.create({ title: `Record ${i}` }));
+      return ids;
+    },
+    /** Reads a record and its revision. */
+    async read(id: string) {
+      const { status, body, headers } = await client.get(`/${id}`);
+      expect(status).toBe(200);
+      return { record: body as Record<string, unknown>, etag: headers.get('etag') ?? '' };
+    },
+    /** Creates a record with every field and reads it. */
+    async created() {
+      const id = await client.create();
+      return { id, ...(await client.read(id)) };
+    },
+    /** The record that a body makes, as every response shows it. */
+    recordOf: (sent: object, id: unknown = expect.stringMatching(ID)) => ({
+      _id: id,
+      ...contract.defaults,
+      ...sent,
+      createdAt: expect.stringMatching(TIMESTAMP),
+      updatedAt: expect.stringMatching(TIMESTAMP),
+    }),
+    /** The fault of a field that is not an input. */
+    notInput: (field: string): Violation =>
+      fault(`/${field}`, `is not an input field. Allowed: ${['title', ...contract.optional].join(', ')}.`),
   };
+  return client;
+}
+
+export type CrudClient = ReturnType<typeof clientOf>;
+
+export function expectUpdated({ status, body }: TestResponse): void {
+  expect({ status, body }).toEqual({ status: 200, body: { updated: true } });
 }
 
 export const idsOf = (records: { _id: string }[]) => records.map(({ _id }) => _id);
