@@ -1,6 +1,7 @@
-import { Get, Header, UseInterceptors, type NestInterceptor } from '@nestjs/common';
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Get, Header, type NestInterceptor, UseInterceptors } from '@nestjs/common';
+import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
+import { createCrudTestingModule, describeCrudContract } from '../../../src/common/crud/testing/index.js';
 import {
   CrudAction,
   CrudController,
@@ -8,17 +9,16 @@ import {
   crudOptions,
   CrudService,
   CurrentQuery,
-  type ListQuery,
-} from '../../../src/common/crud/index.js';
-import { createCrudTestingModule, describeCrudContract } from '../../../src/common/crud/testing/index.js';
-import { IsListOf, IsText } from '../../../src/common/fields/index.js';
-import {
-  currentTenant,
   CurrentScope,
+  currentTenant,
+  IsListOf,
+  IsText,
+  type ListQuery,
   scopeOf,
   type TenantScope,
   unrestrictedScope,
-} from '../../../src/common/tenancy/index.js';
+} from '../../../src/index.js';
+import { resource } from '../../support/resource.js';
 import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
 import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
 
@@ -26,25 +26,18 @@ class Label {
   @Prop({ unique: true }) @IsText({ max: 20 }) code!: string;
 }
 
-class CardInput {
-  @IsText({ min: 1, max: 80, example: 'Wish you were here' }) text!: string;
-  @IsListOf(() => Label, { max: 3, optional: true }) labels?: Label[];
-}
-
-@Schema({ timestamps: true })
-class Card extends CardInput {
-  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
-  @Prop({ type: Date }) deletedAt?: Date;
-}
-
 const tenant = { tenant: currentTenant };
-const cards = crudOptions({
-  entity: Card,
-  input: CardInput,
+const cards = resource({
   name: 'cards',
+  fields: {
+    text: IsText({ min: 1, max: 80, example: 'Wish you were here' }),
+    labels: IsListOf(() => Label, { max: 3, optional: true }),
+  },
+  kept: { tenant: Prop({ type: Types.ObjectId, required: true }), deletedAt: Prop({ type: Date }) },
   isolationFields: { create: tenant, update: tenant, del: tenant },
   archive: { field: 'deletedAt' },
 });
+const bare = crudOptions({ ...cards, archive: undefined });
 
 const letThrough: NestInterceptor = { intercept: (_context, next) => next.handle() };
 
@@ -85,7 +78,7 @@ const app = useResourceApp(CrudModule.forFeature(cards, { controller: CardsContr
 
 /** Asks without the document, which knows an own action's answer as a record. */
 async function ask(path: string, token?: string) {
-  const headers = { ...(token !== undefined && { Authorization: `Bearer ${token}` }) };
+  const headers = token === undefined ? undefined : { Authorization: `Bearer ${token}` };
   const response = await fetch(`${app.url}/cards${path}`, { headers });
   return { status: response.status, text: await response.text() };
 }
@@ -157,9 +150,10 @@ describe('a resource with an archive', () => {
 });
 
 describe('the verbs in code', () => {
+  const [mine, theirs] = [scopeOf({ tenant: ACME }), scopeOf({ tenant: GLOBEX })];
+
   it('archive, read and restore within their scope', async () => {
     const { service, close } = await createCrudTestingModule(cards);
-    const [mine, theirs] = [scopeOf({ tenant: ACME }), scopeOf({ tenant: GLOBEX })];
     const { _id } = await service.create(mine, { text: 'a' });
     expect(await service.archive(theirs, _id)).toBeUndefined();
     expect((await service.del(mine, _id)).deletedAt).toBeInstanceOf(Date);
@@ -170,9 +164,8 @@ describe('the verbs in code', () => {
     expect(await service.count(theirs, { archived: 'include' })).toBe(0);
     expect(await service.count(unrestrictedScope(), { archived: 'include' })).toBe(1);
     expect(await service.count(scopeOf({}))).toBe(0);
-    await expect(service.count(scopeOf({}), { archived: 'only' })).rejects.toThrow(
-      'The scope has no "tenant"',
-    );
+    const none = service.count(scopeOf({}), { archived: 'only' });
+    await expect(none).rejects.toThrow('The scope has no "tenant"');
     await expect(service.restore(theirs, _id)).rejects.toThrow('Card not found');
     await expect(service.restore(mine, _id, { ifMatch: '"1"' })).rejects.toThrow('has changed since');
     expect(await service.restore(mine, _id, { ifMatch: '"2"' })).not.toHaveProperty('deletedAt');
@@ -180,42 +173,42 @@ describe('the verbs in code', () => {
   });
 
   it('report that there is no archive', async () => {
-    const { service, close } = await createCrudTestingModule({ ...cards, archive: undefined });
-    const mine = scopeOf({ tenant: ACME });
-    const none = 'Card has no archive.';
+    const { service, close } = await createCrudTestingModule(bare);
     const { _id } = await service.create(mine, { text: 'a' });
-    await expect(service.count(mine, { archived: 'only' })).rejects.toThrow(none);
-    await expect(service.get(mine, _id, { archived: 'include' })).rejects.toThrow(none);
-    await expect(service.archive(mine, _id)).rejects.toThrow(none);
-    await expect(service.restore(mine, _id)).rejects.toThrow(none);
+    for (const verb of [
+      () => service.count(mine, { archived: 'only' }),
+      () => service.get(mine, _id, { archived: 'include' }),
+      () => service.archive(mine, _id),
+      () => service.restore(mine, _id),
+    ]) {
+      await expect(verb()).rejects.toThrow('Card has no archive.');
+    }
     await close();
   });
 });
 
 describe('the routes of an archive', () => {
-  it('include no restore if updates are disabled, or without an archive', async () => {
-    for (const change of [{ disable: ['update'] as const }, { archive: undefined }]) {
-      const without = await createResourceApp(CrudModule.forFeature({ ...cards, ...change }));
-      const path = `/cards/${'0'.repeat(24)}/restore`;
-      expect((await without.request('POST', path, { token: acme })).body.code).toBe('PATH_NOT_FOUND');
-      await without.close();
-    }
+  const path = `/cards/${'0'.repeat(24)}/restore`;
+
+  it.each<[string, typeof cards]>([
+    ['if updates are disabled', { ...cards, disable: ['update'] }],
+    ['without an archive', bare],
+  ])('include no restore %s', async (_case, options) => {
+    await using app = await createResourceApp(CrudModule.forFeature(options));
+    expect((await app.request('POST', path, { token: acme })).body.code).toBe('PATH_NOT_FOUND');
   });
 
   it('do not affect a method of that name if there is no archive', async () => {
-    const options = crudOptions({ ...cards, archive: undefined });
-    class OwnService extends CrudService.for(options) {}
-    class OwnController extends CrudController(options, OwnService) {
-      @CrudAction(options, { method: 'POST', path: ':id/restore', isolatedAs: 'update', status: 200 })
+    class OwnService extends CrudService.for(bare) {}
+    class OwnController extends CrudController(bare, OwnService) {
+      @CrudAction(bare, { method: 'POST', path: ':id/restore', isolatedAs: 'update', status: 200 })
       override restore(@CurrentScope() scope: TenantScope) {
         return this.service.create(scope, { text: 'restored by hand' });
       }
     }
-    const own = await createResourceApp(
-      CrudModule.forFeature(options, { controller: OwnController, service: OwnService }),
-    );
-    const { status, body } = await own.request('POST', `/cards/${'0'.repeat(24)}/restore`, { token: acme });
+    const overrides = { controller: OwnController, service: OwnService };
+    await using app = await createResourceApp(CrudModule.forFeature(bare, overrides));
+    const { status, body } = await app.request('POST', path, { token: acme });
     expect([status, body.text]).toEqual([200, 'restored by hand']);
-    await own.close();
   });
 });

@@ -1,6 +1,6 @@
 /** @mongodb */
 import mongoose from 'mongoose';
-import { CrudModule, type CrudHooks } from '../../../src/common/crud/index.js';
+import { CrudModule, type CrudHooks } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { onEvent } from '../../support/on-event.js';
 import {
@@ -29,29 +29,26 @@ interface Told {
 
 /** The hooks of the test that runs. */
 let hooks: CrudHooks<Made, Made> = {};
-const app = useResourceApp(
-  CrudModule.forFeature(
-    voucherOptions({
-      beforeUpdate: (context) => hooks.beforeUpdate?.(context),
-      afterUpdate: (context) => hooks.afterUpdate?.(context),
-      beforeDel: (context) => hooks.beforeDel?.(context),
-    }),
-  ),
-  ...relatives,
-);
+const vouchers = voucherOptions({
+  beforeUpdate: (context) => hooks.beforeUpdate?.(context),
+  afterUpdate: (context) => hooks.afterUpdate?.(context),
+  beforeDel: (context) => hooks.beforeDel?.(context),
+});
+const app = useResourceApp(CrudModule.forFeature(vouchers), ...relatives);
 beforeEach(async () => {
   hooks = {};
   await app.empty();
 });
 
-const post = (body: object, token = acme) => app.post(PATH, body, { token });
-const create = async (body: object, token = acme) => (await post(body, token)).body._id as string;
+const post = (body: object, path = PATH) => app.post(path, body, { token: acme });
+const create = async (body: object, path = PATH) => (await post(body, path)).body._id as string;
+const get = (path: string) => app.get(path, { token: acme });
 const remove = (id: string, token?: string, headers?: Record<string, string>) =>
   app.del(`${PATH}/${id}`, { token, headers });
 const restore = (id: string, token = acme) => app.request('POST', `${PATH}/${id}/restore`, { token });
 const stored = () => app.database.collection('vouchers').find().sort({ _id: 1 }).toArray();
 const codes = async (query: string) =>
-  ((await app.get(PATH + query, { token: acme })).body as { code: string }[]).map(({ code }) => code);
+  ((await get(PATH + query)).body as { code: string }[]).map(({ code }) => code);
 
 describe('the DELETE of a resource with an archive', () => {
   it('archives the record, which then only readers of the archive can see', async () => {
@@ -59,10 +56,9 @@ describe('the DELETE of a resource with an archive', () => {
     const [before] = await stored();
     const { status, body } = await remove(id, acme);
     expect([status, body]).toEqual([200, { archived: true }]);
-    expect(await stored()).toEqual([
-      { ...before, __v: 1, updatedAt: expect.any(Date), endedAt: expect.any(Date) },
-    ]);
-    expectNotFound(await app.get(`${PATH}/${id}`, { token: acme }), `${PATH}/${id}`, 'Voucher');
+    const [updatedAt, endedAt] = [expect.any(Date), expect.any(Date)];
+    expect(await stored()).toEqual([{ ...before, __v: 1, updatedAt, endedAt }]);
+    expectNotFound(await get(`${PATH}/${id}`), `${PATH}/${id}`, 'Voucher');
     const patched = await app.patch(`${PATH}/${id}`, { code: 'X' }, { token: acme });
     expectNotFound(patched, `${PATH}/${id}`, 'Voucher');
     expect(await codes('')).toEqual([]);
@@ -82,25 +78,25 @@ describe('the DELETE of a resource with an archive', () => {
 
   it('with If-Match is a 412 if nothing matched', async () => {
     const id = await create({ code: 'KEPT' });
-    for (const [target, tag] of [
-      [id, '"1"'],
-      [NOBODY, '*'],
-    ] as const) {
-      expect((await remove(target, acme, { 'If-Match': tag })).body.code).toBe('PRECONDITION_FAILED');
-    }
-    expect((await remove(id, acme, { 'If-Match': '"0"' })).body).toEqual({ archived: true });
+    const matching = async (target: string, tag: string) =>
+      (await remove(target, acme, { 'If-Match': tag })).body as { code: string };
+    expect((await matching(id, '"1"')).code).toBe('PRECONDITION_FAILED');
+    expect((await matching(NOBODY, '*')).code).toBe('PRECONDITION_FAILED');
+    expect(await matching(id, '"0"')).toEqual({ archived: true });
   });
 
   it('runs the hooks of an update, as the restore does, and they may refuse', async () => {
     const seen: unknown[] = [];
     const told = ({ action, record, previous }: Told) =>
       [action, record.endedAt instanceof Date, previous.endedAt instanceof Date] as const;
+    const refuse = () => {
+      throw new Error('Not now.');
+    };
     hooks = {
       beforeUpdate: (context) => void seen.push(['before', ...told(context)]),
       afterUpdate: (context) => void seen.push(['after', ...told(context), context.changed]),
-      beforeDel: () => {
-        throw new Error('A record is archived, not deleted.');
-      },
+      // A record is archived, not deleted.
+      beforeDel: refuse,
     };
     const events = onEvent(app, 'vouchers.afterUpdate');
     const id = await create({ code: 'HOOKED' });
@@ -113,11 +109,7 @@ describe('the DELETE of a resource with an archive', () => {
       ['after', 'restore', false, true, ['endedAt']],
     ]);
     expect(events.map(({ action }) => action)).toEqual(['del', 'restore']);
-    hooks = {
-      beforeUpdate: () => {
-        throw new Error('Not now.');
-      },
-    };
+    hooks = { beforeUpdate: refuse };
     expect((await remove(id, acme)).status).toBe(500);
     expect(await codes('')).toEqual(['HOOKED']);
   });
@@ -162,8 +154,8 @@ describe('a unique value', () => {
       const answers = await Promise.all([restore(id), post({ code }), restore(id), post({ code })]);
       const statuses = answers.map(({ status }) => status);
       expect(statuses.filter((status) => status < 300)).toHaveLength(1);
-      const live = await app.database.collection('vouchers').countDocuments({ code, endedAt: null });
-      expect(live).toBe(1);
+      const vouchers = app.database.collection('vouchers');
+      expect(await vouchers.countDocuments({ code, endedAt: null })).toBe(1);
     }
   });
 });
@@ -172,29 +164,29 @@ describe('records around an archived one', () => {
   it('are absent below it, until it is restored', async () => {
     const id = await create({ code: 'PARENT' });
     const below = `${PATH}/${id}/stamps`;
-    const stamp = (await app.post(below, { text: 'one' }, { token: acme })).body._id as string;
+    const stamp = await create({ text: 'one' }, below);
     await remove(id, acme);
-    expectNotFound(await app.get(below, { token: acme }), below, 'Voucher');
-    expectNotFound(await app.get(`${below}/${stamp}`, { token: acme }), `${below}/${stamp}`, 'Voucher');
-    expectNotFound(await app.post(below, { text: 'two' }, { token: acme }), below, 'Voucher');
+    expectNotFound(await get(below), below, 'Voucher');
+    expectNotFound(await get(`${below}/${stamp}`), `${below}/${stamp}`, 'Voucher');
+    expectNotFound(await post({ text: 'two' }, below), below, 'Voucher');
     await restore(id);
-    expect((await app.get(`${below}/${stamp}`, { token: acme })).body.text).toBe('one');
+    expect((await get(`${below}/${stamp}`)).body.text).toBe('one');
   });
 
   it('keep their reference to it, and no other can be made', async () => {
     const voucher = await create({ code: 'SOLD' });
-    const sale = (await app.post('/sales', { voucher }, { token: acme })).body._id as string;
+    const sale = await create({ voucher }, '/sales');
     await remove(voucher, acme);
     // An archive is no delete: nothing cascades.
-    expect((await app.get(`/sales/${sale}`, { token: acme })).body.voucher).toBe(voucher);
-    expectInvalid(await app.post('/sales', { voucher }, { token: acme }), '/sales', {
+    expect((await get(`/sales/${sale}`)).body.voucher).toBe(voucher);
+    expectInvalid(await post({ voucher }, '/sales'), '/sales', {
       pointer: '/voucher',
       detail: '"voucher" names no voucher that you can use.',
     });
   });
 
   it('cannot be deleted while it refers to them', async () => {
-    const shop = (await app.post('/shops', { name: 'Corner' }, { token: acme })).body._id as string;
+    const shop = await create({ name: 'Corner' }, '/shops');
     const voucher = await create({ code: 'LOCAL', shop });
     await remove(voucher, acme);
     expect((await app.del(`/shops/${shop}`, { token: acme })).body.code).toBe('STILL_REFERENCED');
@@ -207,17 +199,16 @@ it('an index left by an older version is reported in one sentence, and created a
   const client = new mongo.MongoClient(uri);
   const collection = client.db().collection('vouchers');
   await collection.createIndex({ tenant: 1, code: 1 }, { unique: true });
-  const features = [CrudModule.forFeature(voucherOptions()), ...relatives];
-  const newer = await createTestApp({
+  await using newer = await createTestApp({
     env: { MONGODB_URI: uri },
-    root: (environment, database) => resourceRoot(environment, database, features),
+    root: (...given) => resourceRoot(...given, [CrudModule.forFeature(voucherOptions()), ...relatives]),
   });
   const reason =
     'The index {"tenant":1,"code":1} of "vouchers" has other options than it should have by now. Run db.getCollection("vouchers").dropIndex({"tenant":1,"code":1}); it is then made anew.';
   expect(newer.logLines).toContainEqual(expect.objectContaining({ reason }));
-  expect((await newer.get(PATH, { token: acme })).status).toBe(503);
+  const status = async () => (await newer.get(PATH, { token: acme })).status;
+  expect(await status()).toBe(503);
   await collection.dropIndex({ tenant: 1, code: 1 } as never);
   await client.close();
-  await eventually(async () => expect((await newer.get(PATH, { token: acme })).status).toBe(200));
-  await newer.close();
+  await eventually(async () => expect(await status()).toBe(200));
 });

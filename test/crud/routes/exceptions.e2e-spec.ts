@@ -1,62 +1,33 @@
-import {
-  BadGatewayException,
-  BadRequestException,
-  Body,
-  ConflictException,
-  Controller,
-  ForbiddenException,
-  Get,
-  GoneException,
-  HttpException,
-  ImATeapotException,
-  InternalServerErrorException,
-  Module,
-  NotFoundException,
-  Param,
-  ParseIntPipe,
-  Post,
-  ServiceUnavailableException,
-  UnauthorizedException,
-  UnprocessableEntityException,
-  ValidationPipe,
-} from '@nestjs/common';
+import * as nest from '@nestjs/common';
+import { Body, ConflictException, Controller, Get, HttpException, Param, Post } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsEmail, IsInt, IsString, ValidateNested } from 'class-validator';
+import { expectInvalid, expectProblem } from '../../support/problems.js';
 import { useResourceApp } from '../../support/resource-app.js';
-import type { TestResponse } from '../../support/test-app.js';
 
-class PaymentRequired extends HttpException {
-  constructor() {
-    super('Your plan has no more seats. Upgrade it.', 402);
-  }
-}
-
-class QuotaExceededException extends HttpException {
-  constructor(response: object) {
-    super(response, 429);
-  }
-}
+class PaymentRequired extends HttpException {}
+class QuotaExceededException extends HttpException {}
 
 /** Whatever a feature may throw, by the path that throws it. */
 const THROWN: Record<string, () => unknown> = {
-  'bad-request': () => new BadRequestException('Send a date in the future.'),
-  payment: () => new PaymentRequired(),
+  'bad-request': () => new nest.BadRequestException('Send a date in the future.'),
+  payment: () => new PaymentRequired('Your plan has no more seats. Upgrade it.', 402),
   'payment-bare': () => new HttpException('Pay first.', 402),
-  forbidden: () => new ForbiddenException('Ask an owner to do this.'),
-  'not-found': () => new NotFoundException('No such basket.'),
-  'not-found-bare': () => new NotFoundException(),
+  forbidden: () => new nest.ForbiddenException('Ask an owner to do this.'),
+  'not-found': () => new nest.NotFoundException('No such basket.'),
+  'not-found-bare': () => new nest.NotFoundException(),
   conflict: () => new ConflictException('The order was sent meanwhile.'),
-  gone: () => new GoneException('The offer has ended.'),
-  teapot: () => new ImATeapotException('Short and stout.'),
-  unprocessable: () => new UnprocessableEntityException('The sum is not zero.'),
-  unauthorized: () => new UnauthorizedException('Log in again.'),
-  quota: () => new QuotaExceededException({ message: 'Slow down.', retryAfter: 29.2 }),
-  'quota-bare': () => new QuotaExceededException({ message: 'Slow down.' }),
-  unavailable: () => new ServiceUnavailableException('The printer is out of paper.'),
-  'unavailable-for': () => new ServiceUnavailableException({ message: 'Come back.', retryAfter: 60 }),
-  gateway: () => new BadGatewayException('The bank does not answer.'),
-  internal: () => new InternalServerErrorException('The disk of the shop is full.'),
+  gone: () => new nest.GoneException('The offer has ended.'),
+  teapot: () => new nest.ImATeapotException('Short and stout.'),
+  unprocessable: () => new nest.UnprocessableEntityException('The sum is not zero.'),
+  unauthorized: () => new nest.UnauthorizedException('Log in again.'),
+  quota: () => new QuotaExceededException({ message: 'Slow down.', retryAfter: 29.2 }, 429),
+  'quota-bare': () => new QuotaExceededException({ message: 'Slow down.' }, 429),
+  unavailable: () => new nest.ServiceUnavailableException('The printer is out of paper.'),
+  'unavailable-for': () => new nest.ServiceUnavailableException({ message: 'Come back.', retryAfter: 60 }),
+  gateway: () => new nest.BadGatewayException('The bank does not answer.'),
+  internal: () => new nest.InternalServerErrorException('The disk of the shop is full.'),
   coded: () => new HttpException({ code: 'OUT_OF_STOCK', message: 'Two are left.', left: 2 }, 409),
   'coded-lower': () => new ConflictException({ code: 'outOfStock', message: 'Two are left.' }),
   body: () => new HttpException({ left: 2 }, 409),
@@ -87,51 +58,38 @@ class ThrowingController {
   }
 
   @Get('number/:id')
-  number(@Param('id', ParseIntPipe) id: number): number {
+  number(@Param('id', nest.ParseIntPipe) id: number): number {
     return id;
   }
 
   @Post('orders')
-  order(@Body(new ValidationPipe({ whitelist: true, forbidNonWhitelisted: true })) order: Order): Order {
+  order(@Body(new nest.ValidationPipe({ whitelist: true, forbidNonWhitelisted: true })) order: Order): Order {
     return order;
   }
 
   @Post('strict-orders')
-  strict(@Body(new ValidationPipe({ errorHttpStatusCode: 422 })) order: Order): Order {
+  strict(@Body(new nest.ValidationPipe({ errorHttpStatusCode: 422 })) order: Order): Order {
     return order;
   }
 
   @Get('sentences/of-its-own')
   sentences(): never {
-    throw new BadRequestException(['You must accept the terms.', '"stock" must be a whole number.', 'No.']);
+    throw new nest.BadRequestException([
+      'You must accept the terms.',
+      '"stock" must be a whole number.',
+      'No.',
+    ]);
   }
 }
 
-@Module({ controllers: [ThrowingController] })
+@nest.Module({ controllers: [ThrowingController] })
 class ThrowingModule {}
 
 const app = useResourceApp({ module: ThrowingModule });
 
-/** Asserts a whole answer. */
-function expectAnswer(
-  response: TestResponse,
-  path: string,
-  [status, title, code, detail]: readonly [number, string, string, string],
-  errors?: object[],
-): void {
-  expect(response.body).toEqual({
-    type: `urn:problem:${code.toLowerCase().replaceAll('_', '-')}`,
-    title,
-    status,
-    detail,
-    instance: path,
-    code,
-    message: detail,
-    requestId: response.headers.get('x-request-id'),
-    ...(errors && { errors }),
-  });
-  expect(response.status).toBe(status);
-  expect(response.headers.get('content-type')).toBe('application/problem+json');
+/** Asserts the whole answer to a GET. */
+async function expectThrown(path: string, status: number, title: string, code: string, detail: string) {
+  expectProblem(await app.get(path), { status, title, code, detail, instance: path });
 }
 
 describe("an exception of Nest's that a feature throws keeps its status and text", () => {
@@ -156,16 +114,8 @@ describe("an exception of Nest's that a feature throws keeps its status and text
     ['body', 409, 'Conflict', 'CONFLICT', 'Conflict'],
     ['error-body', 409, 'Conflict', 'CONFLICT', 'Conflict'],
     ['bodyless', 410, 'Gone', 'GONE', 'Gone'],
-  ] as const)('%s: %i', async (name, status, title, code, detail) => {
-    const answer = [status, title, code, detail] as const;
-    expectAnswer(await app.get(`/thrown/${name}`), `/thrown/${name}`, answer);
-  });
-
-  it('a pipe refuses a parameter', async () => {
-    const detail = 'Validation failed (numeric string is expected)';
-    const answer = [400, 'Bad Request', 'BAD_REQUEST', detail] as const;
-    expectAnswer(await app.get('/thrown/number/x'), '/thrown/number/x', answer);
-  });
+    ['number/x', 400, 'Bad Request', 'BAD_REQUEST', 'Validation failed (numeric string is expected)'],
+  ])('%s: %i', (name, ...answer) => expectThrown(`/thrown/${name}`, ...answer));
 
   it.each([
     ['quota', '30'],
@@ -183,18 +133,19 @@ describe("an exception of Nest's that a feature throws keeps its status and text
 
   it('a 5xx is logged with its exception', async () => {
     await app.get('/thrown/internal', { headers: { 'X-Request-Id': 'a-full-disk' } });
-    expect(app.logLines.filter((line) => line.requestId === 'a-full-disk' && line.level === 'error')).toEqual(
-      [expect.objectContaining({ code: 'INTERNAL_SERVER_ERROR', error: expect.any(Object) })],
+    const lines = app.logLines.filter(
+      ({ requestId, level }) => requestId === 'a-full-disk' && level === 'error',
     );
+    const logged = { code: 'INTERNAL_SERVER_ERROR', error: expect.any(Object) };
+    expect(lines).toEqual([expect.objectContaining(logged)]);
   });
 });
 
 describe('anything else that a feature throws is an internal error that reveals nothing of it', () => {
-  it.each(['error', 'text', 'http-error', 'redirect'])('%s', async (name) => {
-    const detail = 'Something went wrong on our side. Quote the requestId when you report it.';
-    const answer = [500, 'Internal error', 'INTERNAL_ERROR', detail] as const;
-    expectAnswer(await app.get(`/thrown/${name}`), `/thrown/${name}`, answer);
-  });
+  const detail = 'Something went wrong on our side. Quote the requestId when you report it.';
+  it.each(['error', 'text', 'http-error', 'redirect'])('%s', (name) =>
+    expectThrown(`/thrown/${name}`, 500, 'Internal error', 'INTERNAL_ERROR', detail),
+  );
 });
 
 describe("a ValidationPipe's messages name their fields", () => {
@@ -208,41 +159,35 @@ describe("a ValidationPipe's messages name their fields", () => {
   ];
 
   it('in a 400', async () => {
-    const detail = 'The request has 5 faults; the first: property extra should not exist';
-    const answer = [400, 'Validation failed', 'VALIDATION_FAILED', detail] as const;
-    expectAnswer(await app.post('/thrown/orders', wrong), '/thrown/orders', answer, violations);
+    expectInvalid(await app.post('/thrown/orders', wrong), '/thrown/orders', ...violations);
   });
 
   it('in a 422 that the pipe was told to answer with', async () => {
-    const listed = violations.filter(({ detail }) => !detail.includes('property'));
-    const detail = 'The request has 3 faults; the first: email must be an email';
-    const answer = [422, 'Unprocessable Entity', 'UNPROCESSABLE_ENTITY', detail] as const;
-    expectAnswer(await app.post('/thrown/strict-orders', wrong), '/thrown/strict-orders', answer, listed);
+    const instance = '/thrown/strict-orders';
+    expectProblem(await app.post(instance, wrong), {
+      ...{ status: 422, title: 'Unprocessable Entity', code: 'UNPROCESSABLE_ENTITY', instance },
+      detail: 'The request has 3 faults; the first: email must be an email',
+      errors: violations.filter(({ detail }) => !detail.includes('property')),
+    });
   });
 
   it('and point to the whole body if they name none', async () => {
     const path = '/thrown/sentences/of-its-own';
-    const detail = 'The request has 3 faults; the first: You must accept the terms.';
-    const answer = [400, 'Validation failed', 'VALIDATION_FAILED', detail] as const;
-    expectAnswer(await app.get(path), path, answer, [
+    expectInvalid(
+      await app.get(path),
+      path,
       { pointer: '', detail: 'You must accept the terms.' },
       { pointer: '/stock', detail: '"stock" must be a whole number.' },
       { pointer: '', detail: 'No.' },
-    ]);
+    );
   });
 });
 
 it('a ValidationPipe that finds hundreds of faults lists the first fifty', async () => {
-  const counts = {
-    email: 'a@example.com',
-    counts: [],
-    items: Array.from({ length: 200 }, () => ({ name: 1 })),
-  };
-  const { body } = await app.post('/thrown/orders', counts);
-  expect([body.detail, body.errors.length]).toEqual([
-    'The request has 50 faults; the first: items.0.name must be a string',
-    50,
-  ]);
+  const items = Array.from({ length: 200 }, () => ({ name: 1 }));
+  const { body } = await app.post('/thrown/orders', { email: 'a@example.com', counts: [], items });
+  const detail = 'The request has 50 faults; the first: items.0.name must be a string';
+  expect([body.detail, body.errors.length]).toEqual([detail, 50]);
 });
 
 describe('refusals by the server itself keep its own words', () => {

@@ -5,7 +5,7 @@ import { IsIdentifier, IsText } from '../../../src/common/fields/index.js';
 import { CurrentScope, currentTenant, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
-import { ACME, tokenOf } from '../../support/tenants.js';
+import { acme } from '../../support/tenants.js';
 
 const gates = resource({
   name: 'gates',
@@ -47,17 +47,14 @@ describe('If-Match on a route that writes a record several times', () => {
   const app = useResourceApp(
     CrudModule.forFeature(gates, { controller: GatesController, service: GatesService }),
   );
-  const own = { token: '' };
-  beforeAll(async () => void (own.token = await tokenOf(ACME)));
-
   it.each(['paint', 'paint-at-once', 'replace'])(
     'is about the record as it was before: %s',
     async (route) => {
-      const { _id } = (await app.post('/gates', { name: 'North' }, own)).body as { _id: string };
+      const { _id } = (await app.post('/gates', { name: 'North' }, { token: acme })).body as { _id: string };
       const put = (tag: string) =>
-        app.request('PUT', `/gates/${_id}/${route}`, { ...own, headers: { 'If-Match': tag } });
+        app.request('PUT', `/gates/${_id}/${route}`, { token: acme, headers: { 'If-Match': tag } });
       expect((await put('"1"')).status).toBe(412);
-      expect((await app.get(`/gates/${_id}`, own)).body).not.toHaveProperty('state');
+      expect((await app.get(`/gates/${_id}`, { token: acme })).body).not.toHaveProperty('state');
       const { status, body, headers } = await put('"0"');
       expect([status, body.state, headers.get('etag')]).toEqual([200, 'dry', '"2"']);
     },

@@ -10,52 +10,40 @@ import {
   type NestInterceptor,
   type OnModuleInit,
   type PipeTransform,
+  type Type,
   UseFilters,
   UseInterceptors,
 } from '@nestjs/common';
-import { APP_PIPE, HttpAdapterHost } from '@nestjs/core';
-import { Prop, Schema } from '@nestjs/mongoose';
+import { APP_GUARD, APP_INTERCEPTOR, APP_PIPE, HttpAdapterHost } from '@nestjs/core';
+import { Prop } from '@nestjs/mongoose';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { SignJWT } from 'jose';
+import { map } from 'rxjs';
+import { ProblemFilter } from '../../../src/common/errors/index.js';
 import {
   CrudController,
   CrudModule,
-  crudOptions,
   CrudService,
+  currentTenant,
   getCrudServiceToken,
-} from '../../../src/common/crud/index.js';
-import { ProblemFilter } from '../../../src/common/errors/index.js';
-import { IsText } from '../../../src/common/fields/index.js';
-import { currentTenant, TenancyModule } from '../../../src/common/tenancy/index.js';
+  IsText,
+  type TenantScope,
+} from '../../../src/index.js';
+import { TenancyModule } from '../../../src/common/tenancy/index.js';
+import { feature, type Made, type Outline, resource } from '../../support/resource.js';
 import { createResourceApp } from '../../support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { commandsOf } from '../../support/sent-commands.js';
+import { acme, forgedToken, GLOBEX, goodClaims } from '../../support/tenants.js';
 import { createTestApp, serviceWith, type TestApp } from '../../support/test-app.js';
 
-/** Says in a header that it has seen the request. */
-class Seen implements NestInterceptor {
-  intercept(context: ExecutionContext, next: CallHandler) {
-    context.switchToHttp().getResponse<FastifyReply>().header('X-Seen', 'yes');
-    return next.handle();
-  }
-}
-
-class NoteInput {
-  @IsText({ max: 20 }) title!: string;
-}
-@Schema({ timestamps: true })
-class Note extends NoteInput {
-  @Prop({ type: String }) tenant?: string;
-}
-@Schema({ timestamps: true })
-class PartnerNote extends Note {}
-const notes = crudOptions({ entity: Note, input: NoteInput, name: 'notes' });
+const fields = { title: IsText({ max: 20 }) };
+const notes = resource({ name: 'notes', fields });
+type Overrides = Parameters<typeof CrudModule.forFeature<Made, Made, Made>>[1];
+const start = (overrides?: Overrides, ...modules: Type[]) =>
+  createResourceApp(CrudModule.forFeature(notes, overrides), ...modules);
+const created = async (app: TestApp, path = '/notes') =>
+  `${path}/${(await app.post(path, { title: 'a' })).body._id as string}`;
 
 describe('anything added to the chain also runs for generated routes', () => {
-  const readOne = async (app: TestApp, path = '/todos') => {
-    const { body } = await app.post(path, { title: 'a' });
-    return app.get(`${path}/${(body as { _id: string })._id}`);
-  };
-
   it('a global pipe', async () => {
     const seen: unknown[] = [];
     const watch: PipeTransform = {
@@ -64,12 +52,10 @@ describe('anything added to the chain also runs for generated routes', () => {
         return value as unknown;
       },
     };
-    const app = await createTestApp({
-      root: serviceWith({ providers: [{ provide: APP_PIPE, useValue: watch }] }),
-    });
-    const { body } = await readOne(app);
+    const root = serviceWith({ providers: [{ provide: APP_PIPE, useValue: watch }] });
+    await using app = await createTestApp({ root });
+    const { body } = await app.get(await created(app, '/todos'));
     expect(seen).toContain((body as { _id: string })._id);
-    await app.close();
   });
 
   it('a filter of a controller that extends the generated one', async () => {
@@ -82,19 +68,22 @@ describe('anything added to the chain also runs for generated routes', () => {
     }
     @UseFilters(Quiet)
     class NotesController extends CrudController(notes) {}
-    const app = await createResourceApp(CrudModule.forFeature(notes, { controller: NotesController }));
+    await using app = await start({ controller: NotesController });
     const response = await fetch(`${app.url}/notes/665f1c2ab7e3a90d4c8b4567`);
     expect(await response.json()).toMatchObject({ status: 403, detail: 'Not for you.' });
-    await app.close();
   });
 
   it('an interceptor of a controller that extends the generated one', async () => {
+    class Seen implements NestInterceptor {
+      intercept(context: ExecutionContext, next: CallHandler) {
+        context.switchToHttp().getResponse<FastifyReply>().header('X-Seen', 'yes');
+        return next.handle();
+      }
+    }
     @UseInterceptors(Seen)
     class NotesController extends CrudController(notes) {}
-    const app = await createResourceApp(CrudModule.forFeature(notes, { controller: NotesController }));
-    const { headers } = await readOne(app, '/notes');
-    expect(headers.get('x-seen')).toBe('yes');
-    await app.close();
+    await using app = await start({ controller: NotesController });
+    expect((await app.get(await created(app))).headers.get('x-seen')).toBe('yes');
   });
 
   it.each(['hook', 'serializer'])('a %s of Fastify that changes answers', async (kind) => {
@@ -105,15 +94,11 @@ describe('anything added to the chain also runs for generated routes', () => {
         const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
         const changed = (answer: unknown) => ({ ...(answer as object), changed: true });
         if (kind === 'serializer') fastify.setReplySerializer((answer) => JSON.stringify(changed(answer)));
-        else
-          fastify.addHook('preSerialization', (_request, _reply, answer, done) =>
-            done(null, changed(answer)),
-          );
+        else fastify.addHook('preSerialization', (_0, _1, answer, done) => done(null, changed(answer)));
       }
     }
-    const app = await createResourceApp(CrudModule.forFeature(notes), Changes);
-    const page = (await (await fetch(`${app.url}/notes?limit=1`)).json()) as unknown;
-    await app.close();
+    await using app = await start({}, Changes);
+    const page = await (await fetch(`${app.url}/notes?limit=1`)).json();
     expect(page).toMatchObject({ count: 0, changed: true });
   });
 
@@ -125,60 +110,107 @@ describe('anything added to the chain also runs for generated routes', () => {
     class NotesController extends CrudController(notes) {
       @Inject(OtherNotes) declare readonly service: OtherNotes;
     }
-    const app = await createResourceApp(
-      CrudModule.forFeature(notes, { controller: NotesController, providers: [OtherNotes] }),
-    );
-    const { body } = await app.get('/notes/count');
-    await app.close();
-    expect(body).toEqual({ count: 99 });
+    await using app = await start({ controller: NotesController, providers: [OtherNotes] });
+    expect((await app.get('/notes/count')).body).toEqual({ count: 99 });
   });
 
   it('a service that calls a verb of the generator from one of its own, whatever its name', async () => {
     class NotesService extends CrudService.for(notes) {
-      patch(...args: Parameters<CrudService<Note, NoteInput>['update']>) {
+      patch(...args: Parameters<CrudService<Made, Made>['update']>) {
         return this.update(...args);
       }
     }
-    const app = await createResourceApp(CrudModule.forFeature(notes, { service: NotesService }));
-    const { body } = await app.post('/notes', { title: 'a' });
-    const { status } = await app.patch(`/notes/${(body as { _id: string })._id}`, { title: 'b' });
-    await app.close();
-    expect(status).toBe(200);
+    await using app = await start({ service: NotesService });
+    expect((await app.patch(await created(app), { title: 'b' })).status).toBe(200);
   });
 
   it('a verb that takes the place of the generated one while the service runs', async () => {
-    const app = await createResourceApp(CrudModule.forFeature(notes));
-    const service = app.app.get<CrudService<Note, NoteInput>>(getCrudServiceToken(Note), { strict: false });
-    const { body } = await app.post('/notes', { title: 'a' });
+    await using app = await start();
+    const service = app.app.get<CrudService<Made, Made>>(getCrudServiceToken(notes.entity), {
+      strict: false,
+    });
     const update = jest.spyOn(service, 'update');
-    await app.patch(`/notes/${(body as { _id: string })._id}`, { title: 'b' });
-    const calls = update.mock.calls.length;
-    await app.close();
-    expect(calls).toBe(1);
+    await app.patch(await created(app), { title: 'b' });
+    expect(update).toHaveBeenCalledTimes(1);
   });
 
   it('a verifier of the tokens of one resource only', async () => {
-    const isolationFields = { all: { tenant: currentTenant } };
     const secret = 'a secret of partners, of more than 32 bytes';
-    const app = await createResourceApp(
-      CrudModule.forFeature({ entity: Note, input: NoteInput, name: 'notes', isolationFields }),
-      CrudModule.forFeature(
-        { entity: PartnerNote, input: NoteInput, name: 'partner-notes', isolationFields },
-        { imports: [TenancyModule.forRoot({ secret, tenantClaim: 'tenant' })] },
-      ),
+    const owned = (outline: Outline) =>
+      resource({
+        fields,
+        kept: { tenant: Prop({ type: String }) },
+        isolationFields: { all: { tenant: currentTenant } },
+        ...outline,
+      });
+    await using app = await createResourceApp(
+      CrudModule.forFeature(owned({ name: 'notes' })),
+      CrudModule.forFeature(owned({ name: 'partner-notes', class: 'PartnerNote' }), {
+        imports: [TenancyModule.forRoot({ secret, tenantClaim: 'tenant' })],
+      }),
     );
-    const partner = await new SignJWT({ tenant: GLOBEX, exp: Math.floor(Date.now() / 1000) + 3600 })
-      .setProtectedHeader({ alg: 'HS256' })
-      .sign(new TextEncoder().encode(secret));
+    const partner = forgedToken({ alg: 'HS256' }, { ...goodClaims(), tenant: GLOBEX }, { secret });
     const statuses: number[] = [];
-    for (const token of [await tokenOf(ACME), partner]) {
+    for (const token of [acme, partner]) {
       for (const path of ['/notes?limit=1', '/partner-notes?limit=1']) {
-        statuses.push(
-          (await fetch(app.url + path, { headers: { Authorization: `Bearer ${token}` } })).status,
-        );
+        const headers = { Authorization: `Bearer ${token}` };
+        statuses.push((await fetch(app.url + path, { headers })).status);
       }
     }
-    await app.close();
     expect(statuses).toEqual([200, 401, 401, 200]);
+  });
+});
+
+describe('updates', () => {
+  const UPDATES = 40;
+  const every = (result: unknown) => Array.from({ length: UPDATES }, () => result);
+  /** The results of handlers that interceptors or overrides saw. */
+  let seen: unknown[] = [];
+  class Watching implements NestInterceptor {
+    intercept(_context: unknown, next: CallHandler) {
+      return next.handle().pipe(map((result: unknown) => (seen.push(result), result)));
+    }
+  }
+  @Module({
+    providers: [
+      { provide: APP_GUARD, useValue: { canActivate: () => true } },
+      { provide: APP_INTERCEPTOR, useClass: Watching },
+    ],
+  })
+  class Globals {}
+
+  /** The number of commands that as many updates at a time send. */
+  async function commandsOfUpdates(app: TestApp): Promise<number> {
+    const made = await Promise.all(Array.from({ length: UPDATES }, () => created(app)));
+    seen = [];
+    const sent = await commandsOf(app, async () => {
+      const answers = await Promise.all(made.map((path) => app.patch(path, { title: 'New' })));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    });
+    return sent.filter(({ name }) => name.endsWith(' notes')).length;
+  }
+
+  it('of which nobody needs the record share commands, with a global guard and interceptor as well', async () => {
+    await using app = await createResourceApp(Globals, feature({ name: 'notes', fields }));
+    expect(await commandsOfUpdates(app)).toBeLessThan(UPDATES);
+    expect(seen).toEqual(every({ updated: true }));
+  });
+
+  @UseInterceptors(Watching)
+  class Watched extends CrudController(notes) {}
+  class Overridden extends CrudController(notes) {
+    override async update(scope: TenantScope, id: string, changes: Made) {
+      const updated = await super.update(scope, id, changes);
+      seen.push(updated);
+      return updated;
+    }
+  }
+  it.each([
+    ['an interceptor of the class', Watched],
+    ['an override', Overridden],
+  ])('have a record for %s', async (_by, controller) => {
+    await using app = await start({ controller });
+    await commandsOfUpdates(app);
+    expect(seen).toEqual(every(expect.objectContaining({ title: 'New' })));
   });
 });

@@ -8,10 +8,11 @@ import {
   CrudService,
   getCrudServiceToken,
   InjectCrudService,
-} from '../../../src/common/crud/index.js';
-import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
+  IsText,
+  IsWholeNumber,
+} from '../../../src/index.js';
+import { type Made, resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
-import { resource, type Made } from '../../support/resource.js';
 
 const crates = resource({
   name: 'crates',
@@ -25,19 +26,15 @@ class CrateHooks {
   constructor(private readonly moduleRef: ModuleRef) {}
 
   async beforeCreate({ record, input, scope }: BeforeCreate<Made, Made>) {
-    record.weight = String(input.text).length;
-    record.seal = 'wax';
+    const crates = this.moduleRef.get<CrudService<Made, Made>>(getCrudServiceToken(Crate));
+    Object.assign(record, { weight: String(input.text).length, seal: 'wax' });
     if (input.text === 'conflict') throw new ConflictException('There is one.');
     if (input.text === 'error') throw new Error('a secret');
-    if (input.text === 'lost') await this.crates.get(scope, '0'.repeat(24));
+    if (input.text === 'lost') await crates.get(scope, '0'.repeat(24));
     if (input.text === 'weightless') Reflect.deleteProperty(record, 'weight');
     if (input.text === 'heavy') Object.assign(record, { weight: 'a ton' });
     if (input.text === 'long') record.text = 'x'.repeat(21);
     if (input.text === 'stray') record.colour = 'red';
-  }
-
-  private get crates() {
-    return this.moduleRef.get<CrudService<Made, Made>>(getCrudServiceToken(Crate));
   }
 
   afterCreate({ record }: AfterCreate<Made, Made>) {
@@ -46,28 +43,20 @@ class CrateHooks {
   }
 }
 
-const OUR_SIDE = 'Something went wrong on our side. Quote the requestId when you report it.';
-
 describe('an exception of a hook', () => {
-  const app = useResourceApp(
-    CrudModule.forFeature({
-      ...crates,
-      hooks: CrateHooks,
-      bulk: true,
-      routes: { create: { errors: [404, 409] } },
-    }),
-  );
+  const routes = { create: { errors: [404, 409] } };
+  const app = useResourceApp(CrudModule.forFeature({ ...crates, hooks: CrateHooks, bulk: true, routes }));
   beforeEach(() => app.empty());
-
   const count = async () => (await app.get('/crates/count')).body.count as number;
+  const ours = 'Something went wrong on our side. Quote the requestId when you report it.';
 
   it.each([
     ['conflict', 409, 'CONFLICT', 'There is one.'],
     ['lost', 404, 'RECORD_NOT_FOUND', 'Crate not found'],
-    ['error', 500, 'INTERNAL_ERROR', OUR_SIDE],
+    ['error', 500, 'INTERNAL_ERROR', ours],
     ['weightless', 400, 'VALIDATION_FAILED', 'The request is not valid: "weight" is required.'],
     ['heavy', 400, 'VALIDATION_FAILED', 'The request is not valid: "weight" must be a number.'],
-    ['stray', 500, 'INTERNAL_ERROR', OUR_SIDE],
+    ['stray', 500, 'INTERNAL_ERROR', ours],
   ])('before a create (%s) is a %i, and nothing is stored', async (text, status, code, detail) => {
     expect(await app.post('/crates', { text })).toMatchObject({ status, body: { code, detail } });
     expect(await count()).toBe(0);
@@ -91,29 +80,28 @@ describe('an exception of a hook', () => {
   });
 });
 
-describe('hooks that inject the service of their own resource', () => {
+describe('hooks that inject the service of their own resource stop the start with one sentence', () => {
   const sentence = (hooks: string) =>
     `CrudModule.forFeature(Crate): ${hooks} injects the service of its own resource, which is made after the hooks. Inject ModuleRef, and take the service in the hook: this.moduleRef.get(getCrudServiceToken(Crate)).`;
 
-  it('by its token stop the start with one sentence', () => {
+  it('by its token', () => {
     @Injectable()
     class ByToken {
       constructor(@InjectCrudService(Crate) readonly crates: CrudService<Made, Made>) {}
       beforeCreate() {}
     }
-    const options = { ...crates, hooks: ByToken };
-    expect(() => CrudModule.forFeature(options)).toThrow(new Error(sentence('ByToken')));
+    const start = () => CrudModule.forFeature({ ...crates, hooks: ByToken });
+    expect(start).toThrow(new Error(sentence('ByToken')));
   });
 
-  it('by its class stop the start with the same sentence', () => {
+  it('by its class', () => {
     class ByClass {
       beforeCreate() {}
     }
     const options = { ...crates, hooks: ByClass };
     class CratesService extends CrudService.for(options) {}
     Reflect.defineMetadata('design:paramtypes', [CratesService], ByClass);
-    expect(() => CrudModule.forFeature(options, { service: CratesService })).toThrow(
-      new Error(sentence('ByClass')),
-    );
+    const start = () => CrudModule.forFeature(options, { service: CratesService });
+    expect(start).toThrow(new Error(sentence('ByClass')));
   });
 });
