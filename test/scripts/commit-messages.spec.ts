@@ -1,21 +1,16 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runNode } from '../support/run.js';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'messages-'));
-});
+const folder = mkdtempSync(join(tmpdir(), 'messages-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function check(message: string) {
   const file = join(folder, 'COMMIT_EDITMSG');
   writeFileSync(file, message);
-  const { status, stderr } = spawnSync(process.execPath, ['scripts/check-commits.js', file], {
-    encoding: 'utf8',
-  });
-  return { status, stderr };
+  const { status, stderr } = runNode(['scripts/check-commits.js', file]);
+  return [status, stderr];
 }
 
 it.each([
@@ -23,7 +18,7 @@ it.each([
   'docs: tokens in production\n\nNobody learned where they come from.\n# Please enter the commit message\n',
   `fix(api)!: an address may be long\n\nhttps://example.com/${'a'.repeat(100)}`,
 ])('takes the message %j', (message) => {
-  expect(check(message)).toEqual({ status: 0, stderr: '' });
+  expect(check(message)).toEqual([0, '']);
 });
 
 it.each([
@@ -34,6 +29,5 @@ it.each([
   ['feat: lists\nand pages', 'leave the second line empty'],
   [`feat: lists\n\n${'word '.repeat(30)}`, 'wrap the lines of the body at 100 characters'],
 ])('rejects the message %j', (message, fault) => {
-  const { status, stderr } = check(message);
-  expect([status, stderr]).toEqual([1, expect.stringContaining(fault)]);
+  expect(check(message)).toEqual([1, expect.stringContaining(fault)]);
 });

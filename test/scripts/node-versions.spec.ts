@@ -1,33 +1,22 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { runNode } from '../support/run.js';
 import { buildService } from '../support/service-process.js';
 
 /** What a person or an orchestrator starts. */
 const ENTRIES = [
-  'scripts/start.js',
-  'scripts/start-worker.js',
-  'dist/main.js',
-  'dist/worker.js',
-  'dist/token.js',
-  'dist/bundle/main.js',
-  'dist/bundle/worker.js',
+  ...['scripts/start.js', 'scripts/start-worker.js', 'dist/main.js', 'dist/worker.js', 'dist/token.js'],
+  ...['dist/bundle/main.js', 'dist/bundle/worker.js'],
 ];
+const OLD = ['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1'];
 
-beforeAll(() => buildService());
+beforeAll(buildService);
 
 /** Runs a script in a Node that says to be another version. */
 function runOn(version: string, script: string) {
   const pretence = `Object.defineProperty(process.versions, 'node', { value: '${version}' })`;
   const args = ['--import', `data:text/javascript,${encodeURIComponent(pretence)}`, script];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-    encoding: 'utf8',
-    timeout: 60_000,
-    env: { PATH: process.env.PATH, NODE_ENV: 'production' },
-  });
-  return { status, stdout, stderr };
+  return runNode(args, { timeout: 60_000, env: { PATH: process.env.PATH, NODE_ENV: 'production' } });
 }
-
-const OLD = ['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1'];
 
 it.each([
   ...OLD.map((version) => [version, 'src/check-node.js']),
@@ -35,11 +24,8 @@ it.each([
 ] as [string, string][])(
   'Node %s is told by %s in one sentence to give way to a newer one',
   (version, script) => {
-    expect(runOn(version, script)).toEqual({
-      status: 1,
-      stdout: '',
-      stderr: `Node ${version} cannot run this project. Install Node 20.19 or newer, 22.12 or newer, or 24 or newer from https://nodejs.org (with nvm: nvm install).\n`,
-    });
+    const stderr = `Node ${version} cannot run this project. Install Node 20.19 or newer, 22.12 or newer, or 24 or newer from https://nodejs.org (with nvm: nvm install).\n`;
+    expect(runOn(version, script)).toEqual({ status: 1, stdout: '', stderr });
   },
 );
 
@@ -52,10 +38,7 @@ it('no package of the service requires a newer Node than the service itself', ()
     packages: Record<string, { engines?: { node?: string } }>;
   };
   const asking = Object.entries(packages)
-    .filter(
-      ([, { engines }]) =>
-        /^>=\s*2[1-9]|^\^2[1-9]/.test(engines?.node ?? '') && !/20/.test(engines?.node ?? ''),
-    )
+    .filter(([, { engines: { node = '' } = {} }]) => /^>=\s*2[1-9]|^\^2[1-9]/.test(node) && !/20/.test(node))
     .map(([path]) => path);
   // The code generator of the Nest CLI, which writes files for developers; .npmrc has the reason why npm does not say so.
   expect(asking).toEqual(['node_modules/@nestjs/schematics']);

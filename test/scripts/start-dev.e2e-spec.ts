@@ -1,41 +1,39 @@
 /** @slow */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../support/eventually.js';
-import { freePort } from '../support/free-port.js';
-import { copyProject } from '../support/project-copy.js';
+import { useProjectCopy } from '../support/project-copy.js';
+import { runNode } from '../support/run.js';
 
 const RESTART_MS = 60_000;
 const SAVES = 2;
 
-let copy: string;
 let child: ChildProcess;
 let url: string;
 let output = '';
 
-beforeAll(async () => {
-  copy = copyProject();
-  const port = await freePort();
-  url = `http://127.0.0.1:${port}`;
+// Before the copy is removed.
+afterAll(async () => {
+  const ended = once(child, 'close');
+  if (child.pid) process.kill(-child.pid, 'SIGTERM');
+  await ended;
+}, RESTART_MS);
+const copy = useProjectCopy();
+beforeAll(() => {
+  const PORT = runNode(['.ci/free-port.js']).stdout.trim();
+  url = `http://127.0.0.1:${PORT}`;
   const { MONGODB_URI: _, ...env } = process.env;
   child = spawn('npm', ['run', 'start:dev'], {
-    cwd: copy,
-    env: { ...env, NODE_ENV: 'development', NODE_OPTIONS: '', PORT: String(port) },
+    cwd: copy.path,
+    env: { ...env, NODE_ENV: 'development', NODE_OPTIONS: '', PORT },
     stdio: ['ignore', 'pipe', 'pipe'],
     // A group of its own, so that the end of the test ends npm, the watcher and the service.
     detached: true,
   });
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += String(chunk)));
-}, RESTART_MS);
-
-afterAll(async () => {
-  const ended = once(child, 'close');
-  if (child.pid) process.kill(-child.pid, 'SIGTERM');
-  await ended;
-  rmSync(copy, { recursive: true, force: true, maxRetries: 10 });
-}, RESTART_MS);
+});
 
 it(
   'npm run start:dev works in a fresh clone, and serves each change with the data of before',
@@ -55,27 +53,23 @@ it(
   SAVES * RESTART_MS,
 );
 
-const CONTROLLER = 'src/common/health/index.ts';
-const OTHERS = ['src/common/http/index.ts', 'src/app.module.ts'];
-
 /** Saves three files at once, as an editor does that renames something; one of them changes what the document says. */
 function change(summary: string): void {
-  const controller = readFileSync(join(copy, CONTROLLER), 'utf8');
-  writeFileSync(
-    join(copy, CONTROLLER),
-    controller.replace(/(health_live', summary: ')[^']*/, `$1${summary}`),
-  );
-  for (const name of OTHERS) appendFileSync(join(copy, name), `// ${summary}\n`);
+  const controller = join(copy.path, 'src/common/health/index.ts');
+  const source = readFileSync(controller, 'utf8');
+  writeFileSync(controller, source.replace(/(health_live', summary: ')[^']*/, `$1${summary}`));
+  for (const name of ['src/common/http/index.ts', 'src/app.module.ts'])
+    appendFileSync(join(copy.path, name), `// ${summary}\n`);
 }
 
 /** Waits until the service is ready, and says of GET /health/live what the sources say. */
 async function summaryIs(expected: string): Promise<void> {
   await eventually(async () => {
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
-    const document = (await (await fetch(`${url}/docs/openapi.json`)).json()) as {
+    const { paths } = (await (await fetch(`${url}/docs/openapi.json`)).json()) as {
       paths: Record<string, { get: { summary: string } }>;
     };
-    expect(document.paths['/health/live']?.get.summary).toBe(expected);
+    expect(paths['/health/live']?.get.summary).toBe(expected);
   }, RESTART_MS).catch((error: unknown) => {
     throw new Error(`${String(error)}\n${output.split('\n').slice(-30).join('\n')}`);
   });

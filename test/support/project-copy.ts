@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 
@@ -7,17 +7,23 @@ const SOURCES =
   'package.json nest-cli.json .swcrc tsconfig.json tsconfig.build.json scripts public src'.split(' ');
 const LIBRARY = 'libs/embedded-mongodb';
 
-/** Copies the project into a folder for temporary files as a fresh clone has it: installed, with nothing built. */
-export function copyProject(): string {
-  const copy = mkdtempSync(join(tmpdir(), 'project-'));
-  for (const name of [...SOURCES, ...['package.json', 'src'].map((part) => join(LIBRARY, part))]) {
-    cpSync(name, join(copy, name), { recursive: true });
-  }
-  // The packages are those of this checkout; the library's sources are those of the copy.
-  mkdirSync(join(copy, 'node_modules'));
-  for (const name of readdirSync('node_modules').filter((entry) => entry !== basename(LIBRARY))) {
-    symlinkSync(resolve('node_modules', name), join(copy, 'node_modules', name));
-  }
-  symlinkSync(join('..', LIBRARY), join(copy, 'node_modules', basename(LIBRARY)));
+/**
+ * A copy of the project in a folder for temporary files as a fresh clone has it: installed, with nothing built.
+ *
+ * @param more files and folders that it also has
+ */
+export function useProjectCopy(...more: string[]): { path: string } {
+  const copy = { path: '' };
+  beforeAll(() => {
+    copy.path = mkdtempSync(join(tmpdir(), 'project-'));
+    for (const name of [...SOURCES, join(LIBRARY, 'package.json'), join(LIBRARY, 'src'), ...more])
+      cpSync(name, join(copy.path, name), { recursive: true });
+    // The packages are those of this checkout; the library's sources are those of the copy.
+    mkdirSync(join(copy.path, 'node_modules'));
+    for (const name of readdirSync('node_modules').filter((entry) => entry !== basename(LIBRARY)))
+      symlinkSync(resolve('node_modules', name), join(copy.path, 'node_modules', name));
+    symlinkSync(join('..', LIBRARY), join(copy.path, 'node_modules', basename(LIBRARY)));
+  });
+  afterAll(() => rmSync(copy.path, { recursive: true, force: true, maxRetries: 10 }));
   return copy;
 }

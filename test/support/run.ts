@@ -1,0 +1,18 @@
+import { spawnSync, type SpawnSyncOptions } from 'node:child_process';
+
+/** How a program ended, and what it said. */
+export interface Ended {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a program to its end. */
+export function run(command: string, args: readonly string[], options: SpawnSyncOptions = {}): Ended {
+  const { status, stdout, stderr } = spawnSync(command, args, { ...options, encoding: 'utf8' });
+  return { status, stdout, stderr };
+}
+
+/** Runs a script of Node to its end. */
+export const runNode = (args: readonly string[], options?: SpawnSyncOptions) =>
+  run(process.execPath, args, options);
