@@ -6,7 +6,6 @@ import {
   followGuide,
   install,
   link,
-  linkTools,
   makePackages,
   newApplication,
   run,
@@ -95,13 +94,13 @@ const folders = {} as Record<Template, string>;
 beforeAll(() => {
   const { generator, embedded } = makePackages();
   for (const type of ['esm', 'cjs'] as const) {
-    folders[type] = ownApplication(type, generator);
+    const folder = (folders[type] = ownApplication(type, generator));
     if (type === 'esm') {
-      install(folders[type], embedded);
-      link(folders[type], '@nestjs/testing');
-      write(folders[type], 'src/own-test.ts', OWN_TEST);
+      install(folder, embedded);
+      link(folder, '@nestjs/testing');
+      write(folder, 'src/own-test.ts', OWN_TEST);
     }
-    compile(folders[type], type);
+    compile(folder, type);
   }
 }, TOOLS_MS);
 afterAll(() => {
@@ -112,7 +111,6 @@ afterAll(() => {
 function ownApplication(type: Template, generator: string): string {
   const folder = newApplication(type);
   install(folder, generator);
-  linkTools(folder);
   followGuide(folder);
   write(folder, 'src/lists/lists.module.ts', OWN_CLASSES);
   const appModule = readFileSync(join(folder, 'src/app.module.ts'), 'utf8')
@@ -129,16 +127,9 @@ function compile(folder: string, type: Template): void {
   run(folder, process.execPath, 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', ...types);
 }
 
-/** Starts the application with variables, and gives its address. */
-async function start(folder: string, env: Record<string, string>) {
-  const process_ = ServiceProcess.spawn(
-    { PORT: '0', JWT_SECRET: TEST_SECRET, ...env },
-    [join(folder, 'dist/main.js')],
-    undefined,
-    folder,
-  );
-  return { process: process_, url: await process_.says(/Server listening at (http:[^\s"]+)/) };
-}
+/** Starts the application with variables. */
+const start = (folder: string, env: Record<string, string>) =>
+  ServiceProcess.spawn({ PORT: '0', ...env }, [join(folder, 'dist/main.js')], undefined, folder);
 
 describe.each<[Template, string]>([
   ['esm', 'the embedded database'],
@@ -148,7 +139,8 @@ describe.each<[Template, string]>([
   let started: ServiceProcess;
   beforeAll(async () => {
     const database = type === 'esm' ? {} : { MONGODB_URI: freshDatabaseUri() };
-    ({ process: started, url } = await start(folders[type], database as Record<string, string>));
+    started = start(folders[type], { JWT_SECRET: TEST_SECRET, ...(database as object) });
+    url = await started.says(/Server listening at (http:[^\s"]+)/);
   }, TOOLS_MS);
   afterAll(async () => {
     started.signal('SIGTERM');
@@ -168,50 +160,45 @@ describe.each<[Template, string]>([
     const isJson = response.headers.get('content-type')?.includes('json');
     return { status: response.status, body: isJson ? (JSON.parse(text) as Record<string, unknown>) : text };
   }
-  const created = async (tenant: string, text: string) => {
-    const { status, body } = await send('POST', '/notes', tenant, { text });
+  const created = async (path: string, tenant: string, fields: object) => {
+    const { status, body } = await send('POST', path, tenant, fields);
     expect(status).toBe(201);
-    return (body as { _id: string })._id;
+    return `${path}/${(body as { _id: string })._id}`;
   };
 
   it('creates and reads', async () => {
-    const id = await created(ACME, 'Buy stamps');
+    const path = await created('/notes', ACME, { text: 'Buy stamps' });
     const moments = { createdAt: expect.any(String), updatedAt: expect.any(String) };
-    const note = { _id: id, text: 'Buy stamps', tenant: ACME, ...moments };
-    expect(await send('GET', `/notes/${id}`, ACME)).toEqual({ status: 200, body: note });
+    const note = { _id: path.split('/').at(-1), text: 'Buy stamps', tenant: ACME, ...moments };
+    expect(await send('GET', path, ACME)).toEqual({ status: 200, body: note });
   });
 
   it('rejects a misspelt field with a problem that names it', async () => {
-    expect(await send('POST', '/notes', ACME, { text: 'Buy stamps', txt: 1 })).toMatchObject({
-      status: 400,
-      body: { code: 'VALIDATION_FAILED', errors: [{ pointer: '/txt' }] },
-    });
+    const body = { code: 'VALIDATION_FAILED', errors: [{ pointer: '/txt' }] };
+    const refused = await send('POST', '/notes', ACME, { text: 'Buy stamps', txt: 1 });
+    expect(refused).toMatchObject({ status: 400, body });
   });
 
   it('keeps two tenants apart, and requires a token', async () => {
-    const id = await created(ACME, 'Of acme');
-    for (const method of ['GET', 'PATCH', 'DELETE'])
-      expect(
-        await send(method, `/notes/${id}`, GLOBEX, method === 'PATCH' ? { text: 'Mine' } : undefined),
-      ).toMatchObject({ status: 404 });
+    const path = await created('/notes', ACME, { text: 'Of acme' });
+    for (const [method, body] of [['GET'], ['PATCH', { text: 'Mine' }], ['DELETE']] as const)
+      expect(await send(method, path, GLOBEX, body)).toMatchObject({ status: 404 });
     expect(await send('GET', '/notes/count', GLOBEX)).toEqual({ status: 200, body: { count: 0 } });
     expect(await send('GET', '/notes')).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
-    expect(await send('GET', `/notes/${id}`, ACME)).toMatchObject({ body: { text: 'Of acme' } });
+    expect(await send('GET', path, ACME)).toMatchObject({ body: { text: 'Of acme' } });
   });
 
   it('documents the resource under the title of the application', async () => {
     const { body } = await send('GET', '/docs/openapi.json');
     const { info, paths } = body as { info: object; paths: object };
     expect(info).toEqual({ title: 'Shop', description: '', version: '1', contact: {} });
-    expect(Object.keys(paths)).toEqual(
-      expect.arrayContaining(['/', '/notes', '/notes/{id}', '/lists/{id}/close']),
-    );
+    const documented = ['/', '/notes', '/notes/{id}', '/lists/{id}/close'];
+    expect(Object.keys(paths)).toEqual(expect.arrayContaining(documented));
     expect(await send('GET', '/docs')).toMatchObject({ status: 200 });
   });
 
   it('runs its own service, hook, listener and route, and its other controllers', async () => {
-    const { body } = await send('POST', '/lists', ACME, { name: 'food' });
-    const path = `/lists/${(body as { _id: string })._id}`;
+    const path = await created('/lists', ACME, { name: 'food' });
     expect(await send('POST', `${path}/close`, GLOBEX, { reason: 'eaten' })).toMatchObject({ status: 404 });
     expect(await send('POST', `${path}/close`, ACME, { reason: 'eaten' })).toMatchObject({ status: 200 });
     expect(await send('GET', path, ACME)).toMatchObject({ body: { name: 'FOOD', closed: true } });
@@ -246,27 +233,24 @@ describe('the package', () => {
   });
 });
 
-describe('an application that cannot run', () => {
-  async function failure(env: Record<string, string>): Promise<string> {
-    const main = [join(folders.cjs, 'dist/main.js')];
-    const started = ServiceProcess.spawn({ PORT: '0', ...env }, main, undefined, folders.cjs);
-    const { code, stdout, stderr } = await started.ended();
-    expect(code).not.toBe(0);
-    return stdout + stderr;
-  }
-
-  it('is told which package is missing', async () => {
-    expect(await failure({})).toContain(
-      'The embedded database is not installed. Install the package nestjs-mongo-crud-embedded, or name a MongoDB by its URI.',
-    );
-  });
-
-  it('is told which option is wrong', async () => {
-    expect(await failure({ MONGODB_URI: 'mongodb://127.0.0.1:27017' })).toContain(
-      'CrudModule.forRoot: database.uri must be a mongodb:// or mongodb+srv:// URI that names a database, such as mongodb://127.0.0.1:27017/shop.',
-    );
-    expect(await failure({ MONGODB_URI: 'mongodb://127.0.0.1:27017/shop', JWT_SECRET: 'short' })).toContain(
-      'CrudModule.forRoot: tokens.secret must have at least 32 bytes.',
-    );
-  });
+it.each<[string, Record<string, string>, string]>([
+  [
+    'which package is missing',
+    {},
+    'The embedded database is not installed. Install the package nestjs-mongo-crud-embedded, or name a MongoDB by its URI.',
+  ],
+  [
+    'that the URI is wrong',
+    { MONGODB_URI: 'mongodb://127.0.0.1:27017' },
+    'CrudModule.forRoot: database.uri must be a mongodb:// or mongodb+srv:// URI that names a database, such as mongodb://127.0.0.1:27017/shop.',
+  ],
+  [
+    'that the secret is wrong',
+    { MONGODB_URI: 'mongodb://127.0.0.1:27017/shop', JWT_SECRET: 'short' },
+    'CrudModule.forRoot: tokens.secret must have at least 32 bytes.',
+  ],
+])('an application that cannot run says %s', async (_what, env, sentence) => {
+  const { code, stdout, stderr } = await start(folders.cjs, env).ended();
+  expect(code).not.toBe(0);
+  expect(stdout + stderr).toContain(sentence);
 });

@@ -41,14 +41,12 @@ export function run(folder: string, command: string, ...args: string[]): string 
 
 /** Makes the packages, and gives their paths by their names. */
 export function makePackages(): Record<'generator' | 'embedded', string> {
-  const [generator = '', embedded = ''] = run('.', process.execPath, 'scripts/pack.js')
-    .trim()
-    .split('\n')
-    .map((path) => resolve(path));
+  const packed = run('.', process.execPath, 'scripts/pack.js').trim().split('\n');
+  const [generator = '', embedded = ''] = packed.map((path) => resolve(path));
   return { generator, embedded };
 }
 
-/** Makes a new application from a template of the Nest CLI, as `nest new` does, with nothing installed. */
+/** Makes a new application from a template of the Nest CLI, as `nest new` does, with only its tools installed. */
 export function newApplication(type: Template): string {
   const folder = mkdtempSync(join(tmpdir(), `own-${type}-`));
   // The program that `nest new` runs, which would ask for the module system in a terminal.
@@ -56,6 +54,7 @@ export function newApplication(type: Template): string {
   const schematics = cli.resolve('@angular-devkit/schematics-cli/bin/schematics.js');
   const options = ['--name=shop', '--directory=.', `--type=${type}`, '--language=ts', '--strict'];
   run(folder, process.execPath, schematics, '@nestjs/schematics:application', ...options);
+  for (const name of TOOLS) link(folder, name);
   return folder;
 }
 
@@ -73,11 +72,6 @@ export function install(folder: string, path: string): void {
   const { dependencies, peerDependencies = {}, peerDependenciesMeta = {} } = manifest;
   const peers = Object.keys(peerDependencies).filter((peer) => !peerDependenciesMeta[peer]?.optional);
   for (const needed of [...Object.keys(dependencies), ...peers]) link(folder, needed);
-}
-
-/** Links what the template itself needs. */
-export function linkTools(folder: string): void {
-  for (const name of TOOLS) link(folder, name);
 }
 
 export function link(folder: string, name: string): void {
