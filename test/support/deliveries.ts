@@ -3,7 +3,7 @@ import { type mongo, Types } from 'mongoose';
 import type { QueuedDelivery } from '../../src/common/notifications/deliveries/delivery.entity.js';
 import {
   type ClaimedDelivery,
-  type DeliveryQueue,
+  DeliveryQueue,
   type NewDelivery,
 } from '../../src/common/notifications/deliveries/delivery-queue.js';
 import { QueueModule } from '../../src/common/notifications/notifications.module.js';
@@ -13,6 +13,13 @@ import type { TestApp, TestAppOptions } from './test-app.js';
 /** The root module of a service that has the queue alone. */
 export const queueRoot: TestAppOptions['root'] = (environment, database) =>
   resourceRoot(environment, database, [QueueModule]);
+
+/** The queue of a service, for the tests around. */
+export function useQueue(app: TestApp): DeliveryQueue {
+  const queue = {} as DeliveryQueue;
+  beforeAll(() => void Object.setPrototypeOf(queue, app.app.get(DeliveryQueue, { strict: false })));
+  return queue;
+}
 
 /** A new delivery; of an event, a subscription and a tenant of its own unless others are given. */
 export function newDelivery(given: Partial<NewDelivery> = {}): NewDelivery {

@@ -30,6 +30,8 @@ export class EventClient {
   lastEventId = '';
   /** Whether the stream came to its end, or broke off; undefined while it is open. */
   end?: 'ended' | 'broken';
+  readonly status?: number;
+  readonly headers: IncomingHttpHeaders;
   private rest = '';
   private id = '';
   private type = '';
@@ -39,6 +41,8 @@ export class EventClient {
     readonly response: IncomingMessage,
     onEvent: (client: EventClient) => void,
   ) {
+    this.status = response.statusCode;
+    this.headers = response.headers;
     response.setEncoding('utf8').on('data', (text: string) => {
       this.text += text;
       const lines = (this.rest + text).split(/\r\n|\r|\n/);
@@ -49,34 +53,20 @@ export class EventClient {
     response.on('error', () => (this.end ??= 'broken'));
   }
 
-  /**
-   * Connects, and resolves when the answer has begun.
-   *
-   * @param onEvent called after each event
-   */
+  /** Connects, and resolves when the answer has begun; from then on calls `onEvent` after each event. */
   static async open(
     url: string,
-    { token, lastEventId, query = '', headers }: StreamAsked,
+    { token, lastEventId, query = '', headers: others }: StreamAsked,
     onEvent: (client: EventClient) => void = () => undefined,
   ): Promise<EventClient> {
-    const sent = request(`${url}/events${query}`, {
-      agent: false,
-      headers: {
-        ...(token !== undefined && { Authorization: `Bearer ${token}` }),
-        ...(lastEventId !== undefined && { 'Last-Event-ID': lastEventId }),
-        ...headers,
-      },
-    }).end();
+    const headers = {
+      ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+      ...(lastEventId !== undefined && { 'Last-Event-ID': lastEventId }),
+      ...others,
+    };
+    const sent = request(`${url}/events${query}`, { agent: false, headers }).end();
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     return new EventClient(response, onEvent);
-  }
-
-  get status(): number | undefined {
-    return this.response.statusCode;
-  }
-
-  get headers(): IncomingHttpHeaders {
-    return this.response.headers;
   }
 
   get ids(): string[] {

@@ -55,7 +55,7 @@ export function subscriber(app: TestApp, token = acme) {
   const at = (id: string) => `${SUBSCRIPTIONS}/${id}`;
   return {
     post,
-    create: async (body: object = HOOK) => (await post(body)).body._id as string,
+    create: (body: object = HOOK) => app.create(SUBSCRIPTIONS, body, token),
     get: (id: string, headers?: Sent) => app.get(at(id), { token, headers }),
     patch: (id: string, changes: unknown, headers?: Sent) => app.patch(at(id), changes, { token, headers }),
     /** One of the actions on a subscription. */

@@ -1,10 +1,7 @@
 /** @mongodb */
 import { Types } from 'mongoose';
-import {
-  type AttemptOutcome,
-  DeliveryQueue,
-} from '../../../src/common/notifications/deliveries/delivery-queue.js';
-import { deliveriesOf, newDelivery, storedDeliveries } from '../../support/deliveries.js';
+import type { AttemptOutcome } from '../../../src/common/notifications/deliveries/delivery-queue.js';
+import { deliveriesOf, newDelivery, storedDeliveries, useQueue } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import {
   expectInvalid,
@@ -29,12 +26,11 @@ const DONE: AttemptOutcome = { at: AT, status: 204 };
 const KEY = { 'Idempotency-Key': 'k1' };
 
 describe('deliveries', () => {
-  let queue: DeliveryQueue;
   let subscription: string;
   let path: string;
   const app = useWebhookApp();
+  const queue = useQueue(app);
   const { create: subscribe, act } = subscriber(app);
-  beforeAll(() => void (queue = app.app.get(DeliveryQueue, { strict: false })));
   beforeEach(async () => {
     subscription = await subscribe();
     path = `${SUBSCRIPTIONS}/${subscription}/deliveries`;

@@ -1,5 +1,4 @@
 /** @mongodb */
-import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
 import {
   claimOldest,
   deliveriesOf,
@@ -7,6 +6,7 @@ import {
   newDelivery,
   queueRoot as root,
   storedDeliveries,
+  useQueue,
 } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import { useProxiedApp } from '../../support/proxied-app.js';
@@ -18,8 +18,7 @@ const HOUR_MS = 3_600_000;
 /** What the queue of deliveries asks of the database. */
 describe('the queue of deliveries', () => {
   const app = useProxiedApp({ root });
-  let queue: DeliveryQueue;
-  beforeAll(() => void (queue = app.app.get(DeliveryQueue, { strict: false })));
+  const queue = useQueue(app);
   beforeEach(() => app.empty());
 
   const namesOf = async (run: () => Promise<unknown>) => (await commandsOf(app, run)).map(({ name }) => name);

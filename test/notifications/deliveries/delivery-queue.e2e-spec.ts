@@ -13,6 +13,7 @@ import {
   onlyDelivery,
   queueRoot as root,
   storedDeliveries,
+  useQueue,
 } from '../../support/deliveries.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { createTestApp, useTestApp } from '../../support/test-app.js';
@@ -22,9 +23,8 @@ const ANY = { _id: expect.anything() as string, createdAt: expect.any(Date) as D
 
 describe('the queue of deliveries', () => {
   const env = { MONGODB_URI: freshDatabaseUri() };
-  let queue: DeliveryQueue;
   const app = useTestApp({ root, env });
-  beforeAll(() => void (queue = app.app.get(DeliveryQueue, { strict: false })));
+  const queue = useQueue(app);
   beforeEach(() => app.empty());
 
   const add = async (given?: Parameters<typeof newDelivery>[0]) => {
@@ -176,14 +176,6 @@ describe('the queue of deliveries', () => {
     expect(dead).not.toHaveProperty('nextAttemptAt');
     await expireLeases();
     expect(await queue.claim([dead as never])).toEqual([]);
-  });
-
-  it('ends a delivery at a final failure', async () => {
-    await add();
-    await finishOne({ status: 410, error: 'Gone', final: true });
-    const dead = await onlyDelivery(app);
-    expect(dead).toMatchObject({ status: 'dead', tries: 1 });
-    expect(dead.attempts).toEqual([{ at: expect.any(Date), status: 410, error: 'Gone' }]);
   });
 
   it('keeps the last 50 attempts', async () => {

@@ -1,11 +1,11 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import { CrudModule, type Outbox, Outboxes } from '../../../src/common/crud/index.js';
+import { type Outbox, Outboxes } from '../../../src/common/crud/index.js';
 import { IsReference } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { useResourceApp } from '../../support/resource-app.js';
-import { feature, resource } from '../../support/resource.js';
+import { resource } from '../../support/resource.js';
 import { ACME, acme as token, tokenOf } from '../../support/tenants.js';
 
 const OF_TENANT = {
@@ -14,28 +14,26 @@ const OF_TENANT = {
 };
 const orders = resource({ name: 'orders', ...OF_TENANT, events: true });
 
+const lines = resource({
+  name: 'lines',
+  fields: { order: IsReference(() => orders.entity) },
+  ...OF_TENANT,
+  references: { order: { to: orders.entity, onDelete: 'cascade' } },
+  events: { data: 'id' },
+});
+
 const LATER = new Date('2100-01-01');
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
 
 describe('the event of a deletion', () => {
-  const app = useResourceApp(
-    CrudModule.forFeature(orders),
-    feature({
-      name: 'lines',
-      fields: { order: IsReference(() => orders.entity) },
-      ...OF_TENANT,
-      references: { order: { to: orders.entity, onDelete: 'cascade' } },
-      events: { data: 'id' },
-    }),
-  );
+  const app = useResourceApp(orders, lines);
   beforeEach(() => app.empty());
 
   const outboxOf = (name = 'orders') => app.app.get(Outboxes, { strict: false }).of(name) as Outbox;
   const pending = async (name?: string) =>
     JSON.parse(JSON.stringify(await outboxOf(name).pending(LATER, 1_000))) as Record<string, unknown>[];
   const actions = async (name?: string) => (await pending(name)).map(({ action }) => action);
-  const create = async (text = 'Tea'): Promise<string> =>
-    (await app.post('/orders', { text }, { token })).body._id as string;
+  const create = (text = 'Tea') => app.create('/orders', { text }, token);
   const change = (id: string, text: string) =>
     app.patch(`/orders/${id}`, { text }, { token, headers: { Prefer: 'return=representation' } });
   const remove = (id: string) => app.del(`/orders/${id}`, { token });
@@ -159,7 +157,7 @@ describe('the event of a deletion', () => {
 
   it('is told of each record that is deleted with another', async () => {
     const order = await create();
-    for (let i = 0; i < 2; i++) await app.post('/lines', { order }, { token });
+    for (let i = 0; i < 2; i++) await app.create('/lines', { order }, token);
     await settleAll('lines');
     await remove(order);
     expect(await actions('lines')).toEqual(['del', 'del']);

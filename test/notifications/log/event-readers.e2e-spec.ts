@@ -6,7 +6,7 @@ import { NotificationsModule } from '../../../src/common/notifications/index.js'
 import { claim, currentTenant } from '../../../src/common/tenancy/index.js';
 import { eventually } from '../../support/eventually.js';
 import { createResourceApp } from '../../support/resource-app.js';
-import { feature, type Outline, resource } from '../../support/resource.js';
+import { below, feature, type Outline, resource } from '../../support/resource.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 import { createTestApp } from '../../support/test-app.js';
 
@@ -35,11 +35,8 @@ const UNREADABLE: Readonly<Record<string, Partial<Outline>>> = {
   'the routes of get have guards or decorators': { routes: { get: { guards: [Nobody] } } },
 };
 
-const start = (...options: ReturnType<typeof resource>[]) =>
-  createResourceApp(
-    NotificationsModule.forRoot({ worker: false }),
-    ...options.map((one) => CrudModule.forFeature(one)),
-  );
+const start = (...resources: ReturnType<typeof resource>[]) =>
+  createResourceApp(NotificationsModule.forRoot({ worker: false }), ...resources);
 
 describe('a resource with events', () => {
   it.each(Object.entries(UNREADABLE))('does not start if %s', async (reason, options) => {
@@ -48,14 +45,8 @@ describe('a resource with events', () => {
     );
     // A parent that they cannot read hides the records below it.
     const above = resource({ ...drafts, ...options });
-    const remarks = resource({
-      name: 'remarks',
-      path: 'drafts/:draftId/remarks',
-      kept: { tenant: objectId, draft: objectId },
-      parent: { entity: above.entity, param: 'draftId', field: 'draft' },
-      isolationFields: { all: TENANT },
-      events: true,
-    });
+    const ofTenant = { kept: { tenant: objectId }, isolationFields: { all: TENANT } };
+    const remarks = below(above, { name: 'remarks', ...ofTenant, events: true });
     await expect(start(above, remarks)).rejects.toThrow(`since ${reason} of Draft.`);
   });
 
@@ -79,22 +70,20 @@ describe('a resource with events', () => {
     ['deletion', {}, ['created', 'updated', 'deleted']],
   ] as const)('with an owner and %s shows its identifier alone', async (_what, options, verbs) => {
     const isolationFields = { all: OWNER };
-    const app = await start(resource({ ...drafts, ...options, isolationFields, events: { data: 'id' } }));
-    try {
-      const token = tokenOf(ACME, { sub: 'ada' });
-      const id = (await app.post('/drafts', { text: 'Secret plan' }, { token })).body._id as string;
-      await app.patch(`/drafts/${id}`, { text: 'Secret plot' }, { token });
-      await app.del(`/drafts/${id}`, { token });
-      if ('archive' in options) await app.post(`/drafts/${id}/restore`, {}, { token });
-      const logged = () => app.database.collection('events').find().sort({ seq: 1 }).toArray();
-      await eventually(async () => expect(await logged()).toHaveLength(verbs.length));
-      const types = verbs.map((verb) => `drafts.${verb}`);
-      expect((await logged()).map(({ body }) => JSON.parse(body as string) as object)).toEqual(
-        types.map((type) => ({ type, timestamp: expect.any(String), data: { _id: id } })),
-      );
-      expect((await logged()).map(({ type }) => type as string)).toEqual(types);
-    } finally {
-      await app.close();
-    }
+    await using app = await start(
+      resource({ ...drafts, ...options, isolationFields, events: { data: 'id' } }),
+    );
+    const token = tokenOf(ACME, { sub: 'ada' });
+    const id = await app.create('/drafts', { text: 'Secret plan' }, token);
+    await app.patch(`/drafts/${id}`, { text: 'Secret plot' }, { token });
+    await app.del(`/drafts/${id}`, { token });
+    if ('archive' in options) await app.post(`/drafts/${id}/restore`, {}, { token });
+    const logged = () => app.database.collection('events').find().sort({ seq: 1 }).toArray();
+    await eventually(async () => expect(await logged()).toHaveLength(verbs.length));
+    const types = verbs.map((verb) => `drafts.${verb}`);
+    expect((await logged()).map(({ body }) => JSON.parse(body as string) as object)).toEqual(
+      types.map((type) => ({ type, timestamp: expect.any(String), data: { _id: id } })),
+    );
+    expect((await logged()).map(({ type }) => type as string)).toEqual(types);
   });
 });

@@ -1,7 +1,7 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import { CrudModule, type Outbox, Outboxes } from '../../../src/common/crud/index.js';
+import { type Outbox, Outboxes } from '../../../src/common/crud/index.js';
 import { IsReference, IsText, schemaOf } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { PostsModule } from '../../../src/posts/posts.module.js';
@@ -38,14 +38,13 @@ const LATER = new Date('2100-01-01');
 const REPRESENTATION = { Prefer: 'return=representation' };
 
 describe('the outbox of a resource', () => {
-  const app = useResourceApp(PostsModule, CrudModule.forFeature(topics), CrudModule.forFeature(replies));
+  const app = useResourceApp(PostsModule, topics, replies);
   beforeEach(() => app.empty());
 
   const outboxOf = (name: string) => app.app.get(Outboxes, { strict: false }).of(name) as Outbox;
   const pending = (name = 'posts') => outboxOf(name).pending(LATER, 1_000);
   const settle = async () => outboxOf('posts').settle(await pending());
-  const create = async (title = 'Tea'): Promise<string> =>
-    (await app.post('/posts/api', { title }, { token })).body._id as string;
+  const create = (title = 'Tea') => app.create('/posts/api', { title }, token);
   const change = (id: string, changes: object, headers = {}) =>
     app.patch(`/posts/api/${id}`, changes, { token, headers });
 
@@ -96,7 +95,7 @@ describe('the outbox of a resource', () => {
 
   it('has no entry for values that the post has already: its revision and updatedAt stay', async () => {
     const body = { title: 'Tea', tags: ['hot', 'green'] };
-    const id = (await app.post('/posts/api', body, { token })).body._id as string;
+    const id = await app.create('/posts/api', body, token);
     const before = await app.get(`/posts/api/${id}`);
     await settle();
     for (const same of [{ title: 'Tea' }, body, { content: null }, { ...body, content: null }]) {
@@ -116,7 +115,7 @@ describe('the outbox of a resource', () => {
   });
 
   it('serves records with middleware, items of a bulk, and references that are taken away', async () => {
-    const topic = (await app.post('/topics', { text: 'Tea' })).body._id as string;
+    const topic = await app.create('/topics', { text: 'Tea' });
     const operations = [{ create: { text: 'one', topic } }, { create: { text: 'two' } }];
     const { results } = (await app.post('/replies/bulk', { operations }, { token })).body;
     const [one, two] = (results as { _id: string }[]).map(({ _id }) => _id);

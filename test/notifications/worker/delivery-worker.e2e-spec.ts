@@ -1,4 +1,6 @@
 /** @mongodb */
+import type { ServerResponse } from 'node:http';
+import { Types } from 'mongoose';
 import { Webhook } from 'standardwebhooks';
 import { Metrics } from '../../../src/common/metrics/index.js';
 import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
@@ -159,6 +161,52 @@ describe('a worker', () => {
     }));
     await app.database.collection('deliveries').insertMany([{ ...left, lease: 'dead' }, { ...added }]);
     await eventually(async () => expect(await statuses()).toEqual(['delivered', 'delivered']));
+  });
+
+  describe('attempts at a time', () => {
+    /** Answers that the receiver still owes, the oldest first. */
+    let owed: ServerResponse[];
+    beforeEach(() => {
+      owed = [];
+      receiver.answer = ({ url }, response) =>
+        url === '/new' ? response.writeHead(204).end() : owed.push(response);
+    });
+    function answer(count: number, status: number): void {
+      for (const response of owed.splice(0, count)) response.writeHead(status).end();
+    }
+    const arrivedAt = (path: string) => receiver.received.filter((one) => one.path === path).length;
+    const haveArrived = (count: number, path = '/hook') =>
+      eventually(() => expect(arrivedAt(path)).toBe(count));
+    /** Asserts that so many attempts are made, and no more when those of a new tenant are. */
+    async function expectOnly(count: number): Promise<void> {
+      await haveArrived(count);
+      const before = arrivedAt('/new');
+      await announce(await subscribe({ url: new URL('/new', receiver.url).href }));
+      await haveArrived(before + 1, '/new');
+      expect(arrivedAt('/hook')).toBe(count);
+    }
+
+    it('are one for a subscription until it has answered, then 8, and one again after a failure', async () => {
+      await announce(await subscribe(), 20);
+      await expectOnly(1);
+      answer(1, 204);
+      await expectOnly(1 + 8);
+      answer(3, 204);
+      await expectOnly(1 + 8 + 3);
+      answer(8, 500);
+      await expectOnly(1 + 8 + 3 + 1);
+    });
+
+    it('leave a slot to each subscription of a tenant, and are limited to 400 in all', async () => {
+      for (let i = 0; i < 50; i++) {
+        const tenant = new Types.ObjectId();
+        for (let n = 0; n < 4; n++) await announce(await subscribe({ tenant }), 12);
+      }
+      await haveArrived(200);
+      for (let left = 200; left > 0; left--) answer(1, 204);
+      await eventually(() => expect(arrivedAt('/hook')).toBeGreaterThan(450));
+      expect(owed.length).toBeLessThanOrEqual(400);
+    });
   });
 
   it('delivers to others at once while 300 deliveries wait for one that hangs', async () => {
