@@ -1,21 +1,22 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { DCLinter } from 'dclint';
 import { validate } from 'dockerfile-utils';
 import { load, loadAll } from 'js-yaml';
+import ts from 'typescript';
 import { readEnvironment, type Variables } from '../../src/config/index.js';
-import { type KubernetesObject, typeProblems } from '../support/kubernetes-types.js';
 
 interface Container {
   image: string;
   command?: string[];
   env?: { name: string; value: string }[];
   envFrom: { secretRef?: { name: string }; configMapRef?: { name: string } }[];
-  startupProbe: object;
   lifecycle?: { preStop: { exec: { command: [string, string] } } };
-  livenessProbe: { httpGet: { path: string } };
-  readinessProbe: { httpGet: { path: string } };
-  securityContext: object;
+}
+/** A document for Kubernetes, which says what it is. */
+interface KubernetesObject {
+  apiVersion: string;
+  kind: string;
 }
 interface Manifest extends KubernetesObject {
   metadata: { name: string };
@@ -53,12 +54,43 @@ function knownVariables(): Set<string> {
 function expectToStart(variables: Variables, verifiesTokens: boolean): void {
   const all = { ...imageEnvironment, ...variables };
   for (const name of Object.keys(all)) expect([...knownVariables()]).toContain(name);
-  expect(readEnvironment(all, { verifiesTokens })).toMatchObject({
-    nodeEnv: 'production',
-    host: '0.0.0.0',
-    port: 3000,
-    workerPort: 3000,
+  const expected = { nodeEnv: 'production', host: '0.0.0.0', port: 3000, workerPort: 3000 };
+  expect(readEnvironment(all, { verifiesTokens })).toMatchObject(expected);
+}
+
+/**
+ * What the documents have against the types of Kubernetes: unknown kinds and fields, missing fields, and values of other
+ * types, each with the line as JSON. The types are made from Kubernetes' own OpenAPI document.
+ */
+function typeProblems(documents: KubernetesObject[]): string[] {
+  const options: ts.CompilerOptions = {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    lib: ['lib.es5.d.ts'],
+    types: [],
+  };
+  const path = resolve('test/manifests.ts');
+  const source = ts.createSourceFile(path, documents.map(declaration).join('\n'), ts.ScriptTarget.ES2023);
+  const host = ts.createCompilerHost(options);
+  const read = host.getSourceFile.bind(host);
+  host.getSourceFile = (name, ...rest) => (name === path ? source : read(name, ...rest));
+  const program = ts.createProgram([path], options, host);
+  return ts.getPreEmitDiagnostics(program).map(({ start = 0, messageText }) => {
+    const { line } = source.getLineAndCharacterOfPosition(start);
+    const text = source.text.split('\n')[line]?.trim() ?? '';
+    return `${text} ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
   });
+}
+
+/** A constant of the document's type: the compiler takes no unknown field in a literal. */
+function declaration(document: KubernetesObject, index: number): string {
+  const [version = '', group = 'core'] = document.apiVersion.split('/').reverse();
+  const path = `kubernetes-types/${group.split('.')[0]}/${version}`;
+  return `import type { ${document.kind} as Kind${index} } from '${path}';
+export const document${index}: Kind${index} = ${JSON.stringify(document, undefined, 1)};`;
 }
 
 describe('the manifests for Kubernetes', () => {
@@ -122,14 +154,13 @@ describe('the manifests for Kubernetes', () => {
       const own = Object.fromEntries((container.env ?? []).map(({ name: key, value }) => [key, value]));
       expectToStart(Object.assign({}, ...settings, own) as Variables, verifiesTokens);
       expect(Object.assign({}, ...settings)).toMatchObject(SECRETS.metrics ?? {});
-      expect(container.livenessProbe.httpGet.path).toBe('/health/live');
-      expect(container.readinessProbe.httpGet.path).toBe('/health/ready');
-      expect(container.startupProbe).toBeDefined();
-      expect(securityContext).toMatchObject({ runAsNonRoot: true });
-      expect(container.securityContext).toMatchObject({
-        allowPrivilegeEscalation: false,
-        readOnlyRootFilesystem: true,
+      expect(container).toMatchObject({
+        livenessProbe: { httpGet: { path: '/health/live' } },
+        readinessProbe: { httpGet: { path: '/health/ready' } },
+        startupProbe: expect.anything(),
+        securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
       });
+      expect(securityContext).toMatchObject({ runAsNonRoot: true });
       const { matchLabels } = find('PodDisruptionBudget', name).spec?.selector ?? {};
       expect(spec?.template.metadata.labels).toMatchObject(matchLabels ?? { missing: true });
     },
@@ -174,15 +205,9 @@ describe('the manifests for Kubernetes', () => {
 });
 
 describe('compose.yml', () => {
-  const { services } = load(readFileSync('compose.yml', 'utf8')) as {
-    services: Record<
-      string,
-      {
-        '<<'?: { environment: Variables; stop_grace_period: string };
-        environment?: Variables & { '<<'?: Variables };
-      }
-    >;
-  };
+  type Own = Variables & { '<<'?: Variables };
+  type Service = { '<<'?: { environment: Variables; stop_grace_period: string }; environment?: Own };
+  const { services } = load(readFileSync('compose.yml', 'utf8')) as { services: Record<string, Service> };
   /** The settings of a service, with those that it merges in. */
   const environmentOf = (name: string): Variables => {
     const { '<<': base, environment = {} } = services[name] ?? {};
