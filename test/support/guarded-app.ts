@@ -4,6 +4,7 @@ import {
   Injectable,
   Module,
   Param,
+  type Type,
   UseGuards,
 } from '@nestjs/common';
 import { APP_GUARD, Reflector } from '@nestjs/core';
@@ -14,30 +15,30 @@ import { callerOf, claim, currentTenant, type TenantScope } from '../../src/comm
 import { createResourceApp } from './resource-app.js';
 import { below, feature, type Made, OF_TENANT, type Outline, resource } from './resource.js';
 
-@Injectable()
-export class AdminGuard implements CanActivate {
-  canActivate(context: ExecutionContext): boolean {
-    return callerOf(context).claims.role === 'admin';
+const roleOf = (context: ExecutionContext) => String(callerOf(context).claims.role);
+
+/** A guard class of its own, which decides by a function. */
+function guardBy(canActivate: (context: ExecutionContext) => boolean): Type<CanActivate> {
+  @Injectable()
+  class Guard implements CanActivate {
+    canActivate = canActivate;
   }
+  return Guard;
 }
+
+export const AdminGuard = guardBy((context) => roleOf(context) === 'admin');
 
 /** Lets administrators and the person of the record itself pass. */
-@Injectable()
-export class SelfGuard implements CanActivate {
-  canActivate(context: ExecutionContext): boolean {
-    const { params } = context.switchToHttp().getRequest<FastifyRequest<{ Params: { id?: string } }>>();
-    const { claims, subject } = callerOf(context);
-    return claims.role === 'admin' || (subject !== undefined && subject === params.id);
-  }
-}
+export const SelfGuard = guardBy((context) => {
+  const { params } = context.switchToHttp().getRequest<FastifyRequest<{ Params: { id?: string } }>>();
+  const { subject } = callerOf(context);
+  return roleOf(context) === 'admin' || (subject !== undefined && subject === params.id);
+});
 
 /** Cannot tell for requests of other routes. */
-@Injectable()
-class ThrowingGuard implements CanActivate {
-  canActivate(): boolean {
-    throw new Error('This guard needs more than it has.');
-  }
-}
+const ThrowingGuard = guardBy(() => {
+  throw new Error('This guard needs more than it has.');
+});
 
 export const Roles = Reflector.createDecorator<string[]>();
 
@@ -51,9 +52,7 @@ export class RolesGuard implements CanActivate {
     return !roles || roles.includes(this.roleOf(context));
   }
 
-  protected roleOf(context: ExecutionContext): string {
-    return String(callerOf(context).claims.role);
-  }
+  protected roleOf = roleOf;
 }
 
 const forbidden = { errors: [403] };
@@ -167,9 +166,8 @@ export const createGuardedApp = () =>
 /** Looks for the role in a header. */
 @Injectable()
 class HeaderGuard extends RolesGuard {
-  protected override roleOf(context: ExecutionContext): string {
-    return String(context.switchToHttp().getRequest<FastifyRequest>().headers['x-role']);
-  }
+  protected override roleOf = (context: ExecutionContext) =>
+    String(context.switchToHttp().getRequest<FastifyRequest>().headers['x-role']);
 }
 
 @Module({ providers: [{ provide: APP_GUARD, useClass: HeaderGuard }] })

@@ -1,18 +1,18 @@
-import { Injectable } from '@nestjs/common';
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Injectable, type Type } from '@nestjs/common';
+import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import { CrudModule, type CrudReference } from '../../src/common/crud/index.js';
-import { IsIdentifier, IsListOf, IsReference, IsText, IsTimestamp } from '../../src/common/fields/index.js';
+import type { CrudOptions, CrudReference } from '../../src/common/crud/index.js';
+import { IsListOf, IsReference, IsText, IsTimestamp } from '../../src/common/fields/index.js';
 import { claim, currentTenant, routeParam } from '../../src/common/tenancy/index.js';
 import { createResourceApp } from './resource-app.js';
-import { resource, type Outline } from './resource.js';
+import { below, type Made, OF_TENANT, type Outline, resource } from './resource.js';
 
 export class NameInput {
   @IsText({ max: 1_000 }) name!: string;
 }
 
 const optional = { optional: true };
-const kept = { tenant: IsIdentifier() };
+const { kept } = OF_TENANT;
 const ofTenant = { tenant: currentTenant };
 const written = { create: ofTenant, update: ofTenant, del: ofTenant };
 const named = (outline: Outline) => resource({ fields: NameInput, ...outline });
@@ -37,13 +37,12 @@ const diaries = named({
   kept: { owner: Prop({ type: String }) },
   isolationFields: { all: { owner: claim('sub') } },
 });
-const sections = named({ name: 'sections', kept, isolationFields: { all: ofTenant } });
+const sections = named({ name: 'sections', ...OF_TENANT });
 /** Everybody's who may read the section that it is below of. */
-const leaves = named({
+const leaves = below(sections, {
   name: 'leaves',
-  path: 'sections/:sectionId/leaves',
-  parent: { entity: sections.entity, param: 'sectionId', field: 'section' },
-  kept: { realm: Prop({ type: String }), section: IsReference(() => sections.entity) },
+  fields: NameInput,
+  kept: { realm: Prop({ type: String }) },
   isolationFields: { all: { realm: claim('realm') } },
   references: { section: { to: sections.entity } },
 });
@@ -64,34 +63,46 @@ class NobodyGuard {
 const memos = named({ name: 'memos', routes: { get: { guards: [NobodyGuard] } } });
 const drafts = named({ name: 'drafts', disable: ['get'] });
 
+const reference = (to: () => CrudOptions<Made, Made>) =>
+  IsReference((): Type<object> => to().entity, optional);
+
 class LineInput {
-  @IsReference(() => articles.entity, optional) article?: string;
+  @reference(() => articles) article?: string;
   @IsText({ max: 20 }) note!: string;
 }
 
 class ItemInput extends NameInput {
-  @IsReference(() => teams.entity, optional) team?: string;
+  @reference(() => teams) team?: string;
   @IsListOf(IsReference(() => articles.entity), { max: 1_000, ...optional }) articles?: string[];
   @IsListOf(() => LineInput, { max: 9, ...optional }) lines?: LineInput[];
-  @IsReference(() => diaries.entity, optional) diary?: string;
-  @IsReference(() => leaves.entity, optional) leaf?: string;
-  @IsReference(() => shops.entity, optional) shop?: string;
-  @IsReference(() => memos.entity, optional) memo?: string;
-  @IsReference(() => drafts.entity, optional) draft?: string;
-  @IsReference(() => Item, optional) next?: string;
+  @reference(() => diaries) diary?: string;
+  @reference(() => leaves) leaf?: string;
+  @reference(() => shops) shop?: string;
+  @reference(() => memos) memo?: string;
+  @reference(() => drafts) draft?: string;
+  @reference(() => items) next?: string;
 }
 
-@Schema({ timestamps: true })
-class Item extends ItemInput {
-  @IsIdentifier() tenant!: string;
-  @Prop({ type: Types.ObjectId, select: false }) reviewer?: string;
-}
-
+/** Fields of referred records that items and tasks can be filtered by. */
+export const FILTERS = [
+  'team.name',
+  'team._id',
+  'diary.name',
+  'leaf.name',
+  'shop.name',
+  'memo.name',
+  'draft.name',
+];
+const query = { filter: FILTERS };
+const items: CrudOptions<Made, Made> = resource({
+  name: 'items',
+  fields: ItemInput,
+  kept: { ...kept, reviewer: Prop({ type: Types.ObjectId, select: false }) },
+  query,
+  isolationFields: written,
+});
 /** The same records, read by their tenant. */
-@Schema({ timestamps: true })
-class Task extends ItemInput {
-  @IsIdentifier() tenant!: string;
-}
+const tasks = resource({ name: 'tasks', fields: ItemInput, query, ...OF_TENANT });
 
 // Unchecked, so that the tests can refer to anything.
 const unchecked = (to: CrudReference['to']): CrudReference => ({ to, check: false });
@@ -104,42 +115,13 @@ const references = {
   shop: unchecked(shops.entity),
   memo: unchecked(memos.entity),
   draft: unchecked(drafts.entity),
-  next: unchecked(Item),
+  next: unchecked(items.entity),
 };
-/** Fields of referred records that items and tasks can be filtered by. */
-export const FILTERS = [
-  'team.name',
-  'team._id',
-  'diary.name',
-  'leaf.name',
-  'shop.name',
-  'memo.name',
-  'draft.name',
-];
-const query = { filter: FILTERS as 'team.name'[] };
+items.references = { ...references, reviewer: unchecked(teams.entity) };
+tasks.references = references;
 /** The paths that items and tasks can have expanded, as an error lists them. */
 export const PATHS = Object.keys(references).join(', ');
 
 /** Starts a service in which items and tasks refer to records that callers may read, or not, for every reason there is. */
 export const createReferringApp = () =>
-  createResourceApp(
-    ...[teams, articles, diaries, sections, leaves, shops, memos, drafts].map((options) =>
-      CrudModule.forFeature(options),
-    ),
-    CrudModule.forFeature({
-      entity: Item,
-      input: ItemInput,
-      name: 'items',
-      query,
-      isolationFields: written,
-      references: { ...references, reviewer: unchecked(teams.entity) },
-    }),
-    CrudModule.forFeature({
-      entity: Task,
-      input: ItemInput,
-      name: 'tasks',
-      query,
-      isolationFields: { all: ofTenant },
-      references,
-    }),
-  );
+  createResourceApp(teams, articles, diaries, sections, leaves, shops, memos, drafts, items, tasks);

@@ -1,25 +1,21 @@
 /** @mongodb */
-import { Prop, Schema } from '@nestjs/mongoose';
-import { CrudModule } from '../../../src/common/crud/index.js';
+import { Prop } from '@nestjs/mongoose';
 import { IsListOf, IsNested, IsText } from '../../../src/common/fields/index.js';
-import { NoteInput } from '../../support/bulk.js';
 import { useResourceApp } from '../../support/resource-app.js';
+import { feature, type Made } from '../../support/resource.js';
 
 class Key {
   @Prop({ type: String }) @IsText({ max: 20 }) name!: string;
   @Prop({ type: String, select: false }) code?: string | null;
 }
 
-class SafeInput extends NoteInput {
+class SafeInput {
+  @IsText({ max: 40 }) text!: string;
   @IsNested(() => Key, { optional: true }) key?: Key;
   @IsListOf(() => Key, { max: 3, optional: true }) spares?: Key[];
 }
 
-@Schema({ timestamps: true })
-class Safe extends SafeInput {
-  @Prop({ type: String, select: false }) code?: string | null;
-  @Prop({ type: String, select: false, required: true }) maker?: string;
-}
+type Safe = Partial<SafeInput> & Pick<Key, 'code'> & { maker?: string };
 
 /** What a hook does with the code of a safe, and of each of its keys, by the text of the safe. */
 const CODES: Record<string, (holder: Pick<Key, 'code'>) => unknown> = {
@@ -32,7 +28,7 @@ const CODES: Record<string, (holder: Pick<Key, 'code'>) => unknown> = {
     delete holder.code;
   },
 };
-const editSafe = (safe: Partial<Safe>) => {
+const editSafe = (safe: Safe) => {
   const { text = '', key, spares = [] } = safe;
   for (const holder of [safe, key, ...spares]) if (holder) CODES[text]?.(holder);
   if (text === 'copy') safe.spares = spares.map((spare) => ({ ...spare }));
@@ -69,15 +65,8 @@ class RouteInput {
   @IsNested(() => Seal, { optional: true }) seal?: Seal;
 }
 
-@Schema({ timestamps: true })
-class Route extends RouteInput {
-  @Prop({ type: [Buffer], default: () => [Buffer.from('one'), Buffer.from('two')] }) keys?: Buffer[];
-
-  @Prop({ type: Map, of: Buffer, default: () => new Map([['seal', Buffer.from('wax')]]) })
-  marks?: Map<string, Buffer>;
-}
-
-type Edits = Record<string, (route: Partial<Route>) => unknown>;
+type Route = Partial<RouteInput> & { keys?: Buffer[]; marks?: Map<string, Buffer> };
+type Edits = Record<string, (route: Route) => unknown>;
 
 /** What a hook does with its draft, by the field `does`, that leaves hidden members out. */
 const LOSING: Edits = {
@@ -98,24 +87,26 @@ const EDITS: Edits = {
   'adds a mark': ({ marks }) => Object.assign(marks as object, { new: Buffer.from('ink') }),
 };
 
+const hidden = { type: String, select: false };
+const editRoute = ({ record }: { record: Made }) => void EDITS[record.does as string]?.(record);
 const app = useResourceApp(
-  CrudModule.forFeature({
-    entity: Safe,
-    input: SafeInput,
+  feature({
     name: 'safes',
+    fields: SafeInput,
+    kept: { code: Prop(hidden), maker: Prop({ ...hidden, required: true }) },
     hooks: {
       beforeCreate: ({ record }) => editSafe(Object.assign(record, { maker: 'Acme' })),
-      beforeUpdate: ({ record }) => editSafe(record),
+      beforeUpdate: ({ record }) => editSafe(record as Safe),
     },
   }),
-  CrudModule.forFeature({
-    entity: Route,
-    input: RouteInput,
+  feature({
     name: 'routes',
-    hooks: {
-      beforeCreate: ({ record }) => void EDITS[record.does as string]?.(record),
-      beforeUpdate: ({ record }) => void EDITS[record.does]?.(record),
+    fields: RouteInput,
+    kept: {
+      keys: Prop({ type: [Buffer], default: () => [Buffer.from('one'), Buffer.from('two')] }),
+      marks: Prop({ type: Map, of: Buffer, default: () => new Map([['seal', Buffer.from('wax')]]) }),
     },
+    hooks: { beforeCreate: editRoute, beforeUpdate: editRoute },
   }),
 );
 beforeEach(() => app.empty());

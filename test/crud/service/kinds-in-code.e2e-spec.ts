@@ -1,6 +1,6 @@
 /** @mongodb */
-import { Body, Injectable } from '@nestjs/common';
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Body, Injectable, type Type } from '@nestjs/common';
+import { Prop } from '@nestjs/mongoose';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import {
@@ -8,14 +8,12 @@ import {
   CrudAction,
   CrudController,
   CrudModule,
-  crudOptions,
   CrudService,
   patchOf,
-  type UpdateValues,
+  type CrudOptions,
 } from '../../../src/common/crud/index.js';
 import {
   IsFlag,
-  IsIdentifier,
   IsOneOf,
   IsReference,
   IsText,
@@ -24,7 +22,7 @@ import {
 } from '../../../src/common/fields/index.js';
 import { CurrentScope, hasRole, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { serviceIn, useResourceApp } from '../../support/resource-app.js';
-import { OF_TENANT } from '../../support/resource.js';
+import { type Made, OF_TENANT, resource } from '../../support/resource.js';
 import { ACME, acme as token } from '../../support/tenants.js';
 
 const cased = (how: 'toUpperCase' | 'toLowerCase') =>
@@ -47,37 +45,32 @@ class NailInput extends PartInput {
   @IsText({ max: 9, optional: true }) hint?: string;
 }
 class GlueInput extends PartInput {
-  @IsReference(() => Part, { optional: true }) fixes?: string;
+  @IsReference((): Type<object> => parts.entity, { optional: true }) fixes?: string;
   @IsWholeNumber() volume!: number;
   @IsText({ max: 9 }) colour!: string;
   @IsTextList({ maxEntries: 3, entry: { max: 9 } }) uses!: string[];
 }
-@Schema({ timestamps: true })
-class Part extends PartInput {
-  kind!: string;
-  @IsIdentifier() tenant!: string;
-}
-@Schema({ timestamps: true })
-class Tool extends PartInput {
-  kind!: string;
-}
 
-const edit = ({ record }: { record: Record<string, unknown> }) => {
+const edit = ({ record }: { record: Made }) => {
   const { name } = record;
   if (name === 'strange') record.volume = 1;
   if (typeof name === 'string' && name.startsWith('no ')) Reflect.deleteProperty(record, name.slice(3));
 };
-const parts = crudOptions({
-  entity: Part,
-  input: PartInput,
-  kinds: { screw: ScrewInput, nail: NailInput, glue: GlueInput },
+const parts: CrudOptions<Made, Made> = resource({
   name: 'parts',
-  isolationFields: OF_TENANT.isolationFields,
-  writeOnly: ['hint'] as never,
-  fields: { code: { write: hasRole('editor') } } as never,
-  hooks: { beforeCreate: edit as never, beforeUpdate: edit as never },
-  references: { fixes: { to: Part } },
+  fields: PartInput,
+  kinds: { screw: ScrewInput, nail: NailInput, glue: GlueInput } as never,
+  ...OF_TENANT,
+  writeOnly: ['hint'],
+  rules: { code: { write: hasRole('editor') } },
+  hooks: { beforeCreate: edit, beforeUpdate: edit },
   bulk: true,
+});
+parts.references = { fixes: { to: parts.entity } };
+const tools = resource({
+  name: 'tools',
+  fields: PartInput,
+  kinds: { page: ScrewInput, glue: GlueInput } as never,
 });
 
 @Injectable()
@@ -105,22 +98,17 @@ class PartsController extends CrudController(parts) {
     return this.service.create(scope, { ...input, kind: 'screw' });
   }
   @CrudAction(parts, { method: 'PUT', path: 'first', body: PartInput, isolatedAs: 'create' })
-  first(@CurrentScope() scope: TenantScope, @Body() input: PartInput) {
+  first(@CurrentScope() scope: TenantScope, @Body() input: Made) {
     return this.service.create(scope, input);
   }
 }
 
 const app = useResourceApp(
   CrudModule.forFeature(parts, { controller: PartsController, service: PartsService }),
-  CrudModule.forFeature({
-    entity: Tool,
-    input: PartInput,
-    kinds: { page: ScrewInput, glue: GlueInput },
-    name: 'tools',
-  }),
+  tools,
 );
 let service: PartsService;
-beforeAll(() => void (service = serviceIn(app, Part)));
+beforeAll(() => void (service = serviceIn(app, parts.entity)));
 beforeEach(() => app.empty());
 
 const scope = scopeOf({ tenant: ACME });
@@ -129,7 +117,7 @@ const nail = { kind: 'nail', name: 'Nail', size: 'M4', form: 'left' };
 const glue = { kind: 'glue', name: 'Glue', volume: 5, colour: 'red', uses: [] };
 const create = (body: object) => app.create('/parts', body, token);
 const change = (id: string, body: object) => app.patch(`/parts/${id}`, body, { token });
-const read = async (id: string) => (await app.get(`/parts/${id}`, { token })).body as Record<string, unknown>;
+const read = async (id: string) => (await app.get(`/parts/${id}`, { token })).body as Made;
 const stored = (filter = {}) => app.database.collection('parts').countDocuments(filter);
 
 describe('a record of a kind', () => {
@@ -140,7 +128,7 @@ describe('a record of a kind', () => {
     sizes.push((await read(_id)).size);
     await app.post('/parts/bulk', { operations: [{ update: { _id, changes: { size: 'M6' } } }] }, { token });
     sizes.push((await read(_id)).size);
-    await service.update(scope, _id, { size: 'M7' } as UpdateValues<Part, PartInput>);
+    await service.update(scope, _id, { size: 'M7' });
     sizes.push((await read(_id)).size);
     const { body } = await app.request('PUT', `/parts/${_id}/size`, { token, body: { size: 'M8' } });
     expect([...sizes, body.size]).toEqual(['m4!', 'm5!', 'm6!', 'm7!', 'm8!']);
@@ -150,8 +138,8 @@ describe('a record of a kind', () => {
     const [id, other] = [await create(nail), await create(glue)];
     await expect(service.mark(scope, id, { volume: 1 })).rejects.toThrow('Code sets "volume" of Part');
     const unchecked = { validate: false };
-    const values = { volume: 1 } as object;
-    await expect(service.update(scope, id, values as never, unchecked)).rejects.toThrow('of other kinds');
+    const values = { volume: 1 };
+    await expect(service.update(scope, id, values, unchecked)).rejects.toThrow('of other kinds');
     await expect(service.create(scope, { ...nail, ...values }, unchecked)).rejects.toThrow('of other kinds');
     expect((await app.post('/parts', { ...nail, name: 'strange' }, { token })).status).toBe(500);
     expect((await change(id, { name: 'strange' })).status).toBe(500);
@@ -177,8 +165,8 @@ describe('a record of a kind', () => {
     const errors = [{ pointer: `/${field}`, detail: `"${field}" is required.` }];
     expect([status, body.errors]).toEqual([400, errors]);
     const { [field as 'volume']: _, ...rest } = glue;
-    const withoutHooks = serviceIn<CrudService<Tool, object>>(app, Tool);
-    for (const one of [service as CrudService<Part, object>, withoutHooks])
+    const withoutHooks = serviceIn(app, tools.entity);
+    for (const one of [service, withoutHooks])
       await expect(one.create(scope, rest, { validate: false })).rejects.toMatchObject({ status: 400 });
     expect(await stored()).toBe(0);
   });

@@ -1,17 +1,8 @@
 /** @mongodb */
-import { Schema } from '@nestjs/mongoose';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { CrudModule } from '../../../src/common/crud/index.js';
-import {
-  IsIdentifier,
-  IsListOf,
-  IsNested,
-  IsText,
-  IsTimestamp,
-  IsWholeNumber,
-} from '../../../src/common/fields/index.js';
+import { IsListOf, IsNested, IsText, IsTimestamp, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { useResourceApp } from '../../support/resource-app.js';
-import { OF_TENANT } from '../../support/resource.js';
+import { OF_TENANT, resource } from '../../support/resource.js';
 import { acme as token } from '../../support/tenants.js';
 
 class Guests {
@@ -35,11 +26,6 @@ class GroupInput extends RuleInput {
   @IsNested(() => Guests) guests!: Guests;
   @IsWholeNumber({ optional: true }) percent?: number;
 }
-@Schema({ timestamps: true })
-class Rule extends RuleInput {
-  kind!: string;
-  @IsIdentifier() tenant!: string;
-}
 
 const summer = { kind: 'seasonal', name: 'Summer', from: '2027-06-01T00:00:00.000Z', percent: 20 };
 const weekend = { kind: 'weekday', name: 'Weekend', days: [6, 7], percent: 80 };
@@ -47,12 +33,11 @@ const group = { kind: 'group', name: 'Groups', guests: { most: 8, least: 4 } };
 
 describe('records of several kinds', () => {
   const app = useResourceApp(
-    CrudModule.forFeature({
-      entity: Rule,
-      input: RuleInput,
-      kinds: { seasonal: SeasonalInput, weekday: WeekdayInput, group: GroupInput },
+    resource({
       name: 'rules',
-      isolationFields: OF_TENANT.isolationFields,
+      fields: RuleInput,
+      kinds: { seasonal: SeasonalInput, weekday: WeekdayInput, group: GroupInput } as never,
+      ...OF_TENANT,
       query: { filter: ['name'], search: ['name'] },
       bulk: true,
       import: true,

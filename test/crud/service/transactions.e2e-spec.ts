@@ -1,14 +1,14 @@
 /** @mongodb */
-import { CRUD_CONNECTION } from '../../../src/common/database/index.js';
 import { type CallHandler, Injectable, type NestInterceptor, UseInterceptors } from '@nestjs/common';
 import { InjectConnection, Prop } from '@nestjs/mongoose';
 import mongoose, { type Connection, type Types } from 'mongoose';
 import { from, lastValueFrom } from 'rxjs';
 import { CrudModule, CrudService } from '../../../src/common/crud/index.js';
-import { claim, type TenantScope, unrestrictedScope } from '../../../src/common/tenancy/index.js';
-import { useResourceApp } from '../../support/resource-app.js';
-import { ACME, tokenOf } from '../../support/tenants.js';
-import { resource } from '../../support/resource.js';
+import { CRUD_CONNECTION } from '../../../src/common/database/index.js';
+import { scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
+import { serviceIn, useResourceApp } from '../../support/resource-app.js';
+import { OF_TENANT, resource } from '../../support/resource.js';
+import { ACME, acme as token } from '../../support/tenants.js';
 
 /** Carries out a request in a transaction. */
 @Injectable()
@@ -20,16 +20,14 @@ class InTransaction implements NestInterceptor {
   }
 }
 
+const inTransaction = { decorators: [UseInterceptors(InTransaction)] };
 const letters = resource({
   name: 'letters',
-  kept: { owner: Prop({ type: String }), archivedAt: Prop({ type: Date }) },
-  isolationFields: { all: { owner: claim('tenant') } },
+  ...OF_TENANT,
+  kept: { ...OF_TENANT.kept, archivedAt: Prop({ type: Date }) },
   archive: { field: 'archivedAt' },
   bulk: true,
-  routes: {
-    create: { decorators: [UseInterceptors(InTransaction)] },
-    bulk: { decorators: [UseInterceptors(InTransaction)] },
-  },
+  routes: { create: inTransaction, bulk: inTransaction },
 });
 
 @Injectable()
@@ -39,60 +37,43 @@ class LettersService extends CrudService.for(letters) {
   }
 }
 
-const scope = unrestrictedScope();
+const scope = scopeOf({ tenant: ACME });
 
 const REFUSAL =
   'Letter is written inside a transaction of Mongoose, which the verbs of its service do not take part in. Call the verb before or after the transaction, or write with the model and the session of the transaction.';
 
 /** The verbs that write. */
-const VERBS: readonly (readonly [
-  string,
-  (service: LettersService, id: Types.ObjectId) => Promise<unknown>,
-])[] = [
-  ['create', (service) => service.create(scope, { text: 'New' })],
-  ['update', (service, id) => service.update(scope, id, { text: 'New' })],
-  ['del', (service, id) => service.del(scope, id)],
-  ['archive', (service, id) => service.archive(scope, id)],
-  ['restore', (service, id) => service.restore(scope, id)],
-  ['change', (service, id) => service.stamp(scope, id)],
-];
-
-type Run = (connection: Connection, work: () => Promise<unknown>) => Promise<unknown>;
+const VERBS: Record<string, (service: LettersService, id: Types.ObjectId) => Promise<unknown>> = {
+  create: (service) => service.create(scope, { text: 'New' }),
+  update: (service, id) => service.update(scope, id, { text: 'New' }),
+  del: (service, id) => service.del(scope, id),
+  archive: (service, id) => service.archive(scope, id),
+  restore: (service, id) => service.restore(scope, id),
+  change: (service, id) => service.stamp(scope, id),
+};
 
 /** The ways to a transaction. */
-const WAYS: readonly (readonly [string, Run])[] = [
-  ['connection.transaction', (connection, work) => connection.transaction(work)],
-  [
-    'session.withTransaction',
-    async (connection, work) => {
-      const session = await connection.startSession();
-      return session.withTransaction(work).finally(() => session.endSession());
-    },
-  ],
-  [
-    'connection.withSession',
-    (connection, work) => connection.withSession((session) => session.withTransaction(work)),
-  ],
-  [
-    'session.startTransaction',
-    async (connection, work) => {
-      const session = await connection.model(letters.entity.name).startSession();
-      session.startTransaction();
-      return work().finally(() => session.endSession());
-    },
-  ],
-];
+const WAYS: Record<string, (connection: Connection, work: () => Promise<unknown>) => Promise<unknown>> = {
+  'connection.transaction': (connection, work) => connection.transaction(work),
+  'session.withTransaction': async (connection, work) => {
+    const session = await connection.startSession();
+    return session.withTransaction(work).finally(() => session.endSession());
+  },
+  'connection.withSession': (connection, work) =>
+    connection.withSession((session) => session.withTransaction(work)),
+  'session.startTransaction': async (connection, work) => {
+    const session = await connection.model(letters.entity.name).startSession();
+    session.startTransaction();
+    return work().finally(() => session.endSession());
+  },
+};
 
 describe('a verb that is called inside a transaction of Mongoose', () => {
-  let connection: Connection;
   let service: LettersService;
   const app = useResourceApp(
     CrudModule.forFeature(letters, { service: LettersService, providers: [InTransaction] }),
   );
-  beforeAll(async () => {
-    connection = app.connection;
-    service = app.app.get(LettersService, { strict: false });
-  });
+  beforeAll(() => void (service = serviceIn(app, letters.entity)));
   beforeEach(() => app.empty());
 
   const stored = () => app.database.collection('letters').find().toArray();
@@ -101,20 +82,19 @@ describe('a verb that is called inside a transaction of Mongoose', () => {
     beforeAll(() => void mongoose.set('transactionAsyncLocalStorage', isOn));
     afterAll(() => void mongoose.set('transactionAsyncLocalStorage', false));
 
-    it.each(WAYS.flatMap(([way, run]) => VERBS.map(([verb, call]) => [verb, way, call, run] as const)))(
-      'is refused and stores nothing: %s in %s',
-      async (verb, _way, call, run) => {
-        const { _id } = await service.create(scope, { text: 'Old' });
-        if (verb === 'restore') await service.archive(scope, _id);
-        const before = await stored();
-        await expect(run(connection, () => call(service, _id))).rejects.toThrow(new Error(REFUSAL));
-        expect(await stored()).toEqual(before);
-      },
+    const cases = Object.entries(WAYS).flatMap(([way, run]) =>
+      Object.entries(VERBS).map(([verb, call]) => [verb, way, call, run] as const),
     );
+    it.each(cases)('is refused and stores nothing: %s in %s', async (verb, _way, call, run) => {
+      const { _id } = await service.create(scope, { text: 'Old' });
+      if (verb === 'restore') await service.archive(scope, _id);
+      const before = await stored();
+      await expect(run(app.connection, () => call(service, _id))).rejects.toThrow(new Error(REFUSAL));
+      expect(await stored()).toEqual(before);
+    });
   });
 
   it('is refused in a request, too, alone and in bulk', async () => {
-    const token = await tokenOf(ACME);
     expect((await app.post('/letters', { text: 'A' }, { token })).status).toBe(500);
     const { body } = await app.post('/letters/bulk', { operations: [{ create: { text: 'A' } }] }, { token });
     expect(JSON.stringify(body)).toContain('500');
@@ -124,11 +104,11 @@ describe('a verb that is called inside a transaction of Mongoose', () => {
   it('works beside it, and after it', async () => {
     let leave!: () => void;
     const left = new Promise<void>((resolve) => (leave = resolve));
-    const after = connection.transaction(() => left).then(() => service.create(scope, { text: 'After' }));
+    const after = app.connection.transaction(() => left).then(() => service.create(scope, { text: 'After' }));
     await service.create(scope, { text: 'Beside' });
     leave();
     await after;
-    const session = await connection.startSession();
+    const session = await app.connection.startSession();
     session.startTransaction();
     await session.abortTransaction();
     await service.create(scope, { text: 'Aborted' });

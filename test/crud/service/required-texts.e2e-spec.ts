@@ -1,0 +1,231 @@
+import { Query } from '@nestjs/common';
+import { Prop, Schema } from '@nestjs/mongoose';
+import { IsString } from 'class-validator';
+import mongoose, { Schema as MongooseSchema, Types } from 'mongoose';
+import { CrudController, CrudModule } from '../../../src/common/crud/index.js';
+import { IsListOf, IsNested, IsText, schemaOf } from '../../../src/common/fields/index.js';
+import { CurrentScope, type TenantScope } from '../../../src/common/tenancy/index.js';
+import { useResourceApp } from '../../support/resource-app.js';
+import { feature, type Made, resource } from '../../support/resource.js';
+
+class Plate {
+  @IsText({ max: 20 }) word!: string;
+  @IsText({ max: 20 }) font!: string;
+  @IsNested(() => Plate, { optional: true }) below?: Plate;
+}
+
+class Sign {
+  @IsText({ max: 20 }) word!: string;
+  @IsText({ max: 20, optional: true }) note?: string;
+}
+
+class DoorInput {
+  @IsText({ max: 20 }) name!: string;
+  @IsText({ max: 400 }) secret!: string;
+}
+
+/** The schema below decides what of it is stored, and sets what a create leaves out. */
+@Schema({ timestamps: true })
+class Door extends DoorInput {
+  @IsText({ max: 20 }) slug!: string;
+  @IsNested(() => Plate, { optional: true }) plate?: Plate;
+  @IsListOf(() => Plate, { max: 3, optional: true }) plates?: Plate[];
+  @IsNested(() => Sign, { optional: true }) inside?: Sign;
+
+  @IsText({ max: 40 })
+  get shout(): string {
+    return `${this.name}!`;
+  }
+}
+
+const plate = new MongooseSchema({ word: String, font: { type: String, default: 'serif' } }, { _id: false });
+plate.add({ below: plate });
+
+function slugOf(this: { name: string }): string {
+  return this.name.toLowerCase();
+}
+
+const doors = CrudModule.forFeature({
+  entity: Door,
+  input: DoorInput,
+  name: 'doors',
+  schema: new MongooseSchema<Door>(
+    {
+      name: String,
+      slug: { type: String, default: slugOf },
+      plate,
+      plates: { type: [plate], default: undefined },
+      inside: { word: String, note: String },
+    },
+    { timestamps: true },
+  ),
+  writeOnly: ['secret'],
+  hooks: {
+    beforeCreate: ({ input, record }) => void Object.assign(record, JSON.parse(input.secret)),
+  },
+});
+
+const name = IsText({ max: 20 });
+const trimsName = {
+  beforeCreate: ({ record }: { record: Made }) => void (record.name = (record.name as string).trim()),
+};
+const lamps = resource({
+  name: 'lamps',
+  fields: { name },
+  kept: {
+    room: [Prop({ type: String, required: false }), IsText({ max: 20 })],
+    maker: [Prop({ type: String }), IsString()],
+    slug: IsText({ max: 20 }),
+  },
+  hooks: trimsName,
+});
+lamps.schema = schemaOf(lamps.entity);
+lamps.schema.path('slug').default(slugOf);
+
+/** A global plugin, which Mongoose applies to the schemas of models as it makes them. */
+mongoose.plugin((schema) => {
+  if (!schema.path('engraving')) return;
+  schema.pre('validate', function () {
+    this.set({ engraving: 'Made with care' });
+  });
+});
+const bells = feature({
+  name: 'bells',
+  fields: { name },
+  kept: { engraving: IsText({ max: 20 }) },
+  query: { search: ['name'] },
+  hooks: trimsName,
+});
+
+class Account {
+  @IsText({ max: 20 }) name!: string;
+  @Prop({ type: String, select: false }) @IsText({ max: 20, optional: true }) pin?: string;
+}
+class MemberInput {
+  @IsNested(() => Account) account!: Account;
+}
+const members = resource({
+  name: 'members',
+  fields: MemberInput,
+  kept: { greeting: Prop({ type: String }) },
+  hooks: {
+    beforeCreate({ record }) {
+      const account = record.account as Account;
+      record.greeting = `Hello ${account.name}`;
+      account.name = account.name.trim();
+    },
+  },
+});
+class MembersController extends CrudController(members) {
+  override list(@CurrentScope() scope: TenantScope, @Query() query: { limit?: unknown }) {
+    return query.limit === undefined
+      ? this.service.list(scope)
+      : this.service.page(scope, { limit: Number(query.limit) });
+  }
+}
+
+/** Their hook does as the account's name says. */
+const badges = feature({
+  name: 'badges',
+  fields: MemberInput,
+  kept: { label: IsText({ max: 40 }), ribbon: IsText({ max: 40, default: 'none' }) },
+  hooks: {
+    beforeCreate({ record }) {
+      const { name } = record.account as Account;
+      if (name !== 'no label') record.label = '';
+      if (name === 'no name') record.account = {};
+    },
+    beforeUpdate({ record }) {
+      Object.assign(record, { _id: new Types.ObjectId(String(record._id)), label: 'updated' });
+    },
+  },
+});
+
+const app = useResourceApp(
+  doors,
+  lamps,
+  bells,
+  badges,
+  CrudModule.forFeature(members, { controller: MembersController }),
+);
+beforeEach(() => app.empty());
+
+/** The status of a refused create, and the places of its faults. */
+const refusalOf = async (path: string, body: object) => {
+  const answer = await app.post(path, body);
+  return [answer.status, ...(answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer)];
+};
+
+describe('a create with a hook, whose schema differs from the class', () => {
+  const doorWith = (set: object) => ({ name: 'Oak', secret: JSON.stringify(set) });
+  const word = { word: 'Pull' };
+  const serif = { ...word, font: 'serif' };
+
+  it.each([
+    [{}, {}],
+    [
+      { plate: { ...word, below: word }, plates: [word], inside: word },
+      { plate: { ...serif, below: serif }, plates: [serif], inside: word },
+    ],
+  ])('needs no text that the schema sets or does not have: %j', async (set, stored) => {
+    await app.create('/doors', doorWith(set));
+    const { _id, createdAt, updatedAt, ...record } = (await app.get('/doors')).body[0];
+    expect([_id, createdAt, updatedAt]).not.toContain(undefined);
+    expect(record).toEqual({ name: 'Oak', slug: 'oak', ...stored });
+  });
+
+  it.each([
+    [{ name: null }, '/name'],
+    [{ plate: {} }, '/plate/word'],
+    [
+      { plate: { word: '', below: { word: '', below: { word: '', below: {} } } } },
+      '/plate/below/below/below/word',
+    ],
+    [{ plates: [{ word: '' }, {}] }, '/plates/1/word'],
+    [{ inside: { note: '' } }, '/inside/word'],
+  ])('still needs the others: %j', async (set, pointer) => {
+    expect(await refusalOf('/doors', doorWith(set))).toEqual([400, pointer]);
+    expect(await app.database.collection('doors').countDocuments()).toBe(0);
+  });
+
+  it.each([
+    ['only a class-validator or @Prop({ required: false }) describes', 'lamps', '', { slug: 'desk' }],
+    ['a global plugin sets', 'bells', '?q=desk', { engraving: 'Made with care' }],
+  ])('needs no text that %s', async (_what, name, query, set) => {
+    await app.create(`/${name}`, { name: ' Desk ' });
+    expect((await app.get(`/${name}${query}`)).body).toMatchObject([{ name: 'Desk', ...set }]);
+  });
+});
+
+describe('a resource whose hook and controller use parts of a request', () => {
+  it('keeps hidden members of a nested object that a beforeCreate hook changes', async () => {
+    await app.create('/members', { account: { name: ' Ada ', pin: '1234' } });
+    const projection = { account: 1, greeting: 1, _id: 0 };
+    const stored = await app.database.collection('members').findOne({}, { projection });
+    expect(stored).toEqual({ account: { name: 'Ada', pin: '1234' }, greeting: 'Hello  Ada ' });
+    expect((await app.get('/members')).text).not.toContain('1234');
+  });
+
+  it('stores no record without a required text, though the text may be empty', async () => {
+    await app.create('/badges', { account: { name: '' } });
+    expect(await refusalOf('/badges', { account: { name: 'no label' } })).toEqual([400, '/label']);
+    expect(await refusalOf('/badges', { account: { name: 'no name' } })).toEqual([400, '/account/name']);
+    const { body } = await app.get('/badges');
+    expect(body).toEqual([expect.objectContaining({ account: { name: '' }, label: '', ribbon: 'none' })]);
+  });
+
+  it('lets a hook set the identifier that the record has', async () => {
+    const _id = await app.create('/badges', { account: { name: 'Ada' } });
+    expect((await app.patch(`/badges/${_id}`, { account: { name: 'Bea' } })).status).toBe(200);
+    const changed = { _id, account: { name: 'Bea' }, label: 'updated' };
+    expect((await app.get('/badges')).body).toMatchObject([changed]);
+  });
+
+  it('lets an override of the list read single parameters, with and without a query', async () => {
+    await app.create('/members', { account: { name: 'Ada' } });
+    expect((await app.get('/members')).body).toHaveLength(1);
+    const page = { count: 1, results: [{ account: { name: 'Ada' } }] };
+    expect((await app.get('/members?limit=5')).body).toMatchObject(page);
+    expect((await app.get('/members?limit=0')).status).toBe(400);
+  });
+});
