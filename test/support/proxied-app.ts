@@ -15,7 +15,7 @@ export function useProxiedApp({ env, ...options }: TestAppOptions = {}): TestApp
   }) as TestApp & { proxy: TcpProxy };
   beforeEach(async () => {
     await app.proxy.turn('pass');
-    await eventually(() => app.connection.db!.command({ ping: 1 }));
+    await eventually(() => app.connection.db?.command({ ping: 1 }));
   });
   afterAll(() => app.proxy.close());
   return app;
