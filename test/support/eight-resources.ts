@@ -1,5 +1,5 @@
 import { Body, Injectable, NotFoundException, Param, StreamableFile } from '@nestjs/common';
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Prop } from '@nestjs/mongoose';
 import { type mongo, Types } from 'mongoose';
 import { BookingsModule } from '../../examples/bookings/bookings.module.js';
 import { LedgerModule } from '../../examples/ledger/ledger.module.js';
@@ -11,7 +11,6 @@ import {
   CrudAction,
   CrudController,
   CrudModule,
-  crudOptions,
   CrudService,
   CurrentScope,
   currentTenant,
@@ -25,29 +24,26 @@ import {
   type TenantScope,
   unlessCaller,
 } from '../../src/index.js';
+import { feature, resource } from './resource.js';
 
-const isolationFields = { all: { tenant: currentTenant } };
+const ofTenant = { kept: { tenant: IsIdentifier() }, isolationFields: { all: { tenant: currentTenant } } };
+const BYTES = 'application/octet-stream';
+const person = IsText({ max: 40 });
 
 class Address {
   @IsText({ max: 80 }) street!: string;
   @IsText({ max: 40 }) city!: string;
 }
-class PropertyInput {
-  @IsText({ max: 80 }) title!: string;
-  @IsNested(() => Address) address!: Address;
-  @IsWholeNumber({ min: 0 }) nightlyCents!: number;
-  @IsTextList({ maxEntries: 30, entry: { max: 30 }, optional: true }) amenities?: string[];
-  @IsFlag({ default: false }) listed?: boolean;
-}
-@Schema({ timestamps: true })
-class Property extends PropertyInput {
-  @IsIdentifier() tenant!: string;
-}
-const properties = CrudModule.forFeature({
-  entity: Property,
-  input: PropertyInput,
+const properties = feature({
   name: 'properties',
-  isolationFields,
+  fields: {
+    title: IsText({ max: 80 }),
+    address: IsNested(() => Address),
+    nightlyCents: IsWholeNumber({ min: 0 }),
+    amenities: IsTextList({ maxEntries: 30, entry: { max: 30 }, optional: true }),
+    listed: IsFlag({ default: false }),
+  },
+  ...ofTenant,
   query: {
     filter: ['address.city', 'nightlyCents', 'amenities', 'listed'],
     sort: ['nightlyCents'],
@@ -55,75 +51,47 @@ const properties = CrudModule.forFeature({
   },
 });
 
-class MessageInput {
-  @IsText({ max: 40 }) recipient!: string;
-  @IsText({ max: 2_000 }) text!: string;
-}
-@Schema({ timestamps: true })
-class Message extends MessageInput {
-  @IsText({ max: 40 }) sender!: string;
-}
 const bySender = { sender: claim('sub') };
 const byEither = anyOf(bySender, { recipient: claim('sub') });
-const messages = CrudModule.forFeature({
-  entity: Message,
-  input: MessageInput,
+const messages = feature({
   name: 'messages',
+  fields: { recipient: person, text: IsText({ max: 2_000 }) },
+  kept: { sender: person },
   isolationFields: { create: bySender, get: byEither, count: byEither, update: bySender, del: bySender },
   query: { filter: ['sender', 'recipient'], search: ['text'] },
 });
 
-class WorkspaceInput {
-  @IsText({ max: 80 }) name!: string;
-  @IsTextList({ maxEntries: 50, entry: { max: 40 }, optional: true }) members?: string[];
-}
-@Schema({ timestamps: true })
-class Workspace extends WorkspaceInput {
-  @IsText({ max: 40 }) owner!: string;
-}
-const member = { members: claim('sub') };
 const owner = { owner: claim('sub') };
-const workspaces = CrudModule.forFeature({
-  entity: Workspace,
-  input: WorkspaceInput,
+const workspaces = resource({
   name: 'workspaces',
-  isolationFields: { all: member, create: owner, del: owner },
+  fields: {
+    name: IsText({ max: 80 }),
+    members: IsTextList({ maxEntries: 50, entry: { max: 40 }, optional: true }),
+  },
+  kept: { owner: person },
+  isolationFields: { all: { members: claim('sub') }, create: owner, del: owner },
 });
-
-class TaskInput {
-  @IsText({ max: 200 }) text!: string;
-}
 /** What every member of a workspace reads and changes. */
-@Schema({ timestamps: true })
-class Task extends TaskInput {
-  @IsText({ max: 40 }) author!: string;
-  @IsReference(() => Workspace) workspace!: string;
-}
-const tasks = CrudModule.forFeature({
-  entity: Task,
-  input: TaskInput,
+const tasks = feature({
   name: 'tasks',
   path: 'workspaces/:workspaceId/tasks',
-  parent: { entity: Workspace, param: 'workspaceId', field: 'workspace' },
+  parent: { entity: workspaces.entity, param: 'workspaceId', field: 'workspace' },
+  fields: { text: IsText({ max: 200 }) },
+  kept: { author: person, workspace: IsReference(() => workspaces.entity) },
   // The workspace decides who reads them.
   isolationFields: { all: unlessCaller(() => true, { author: claim('sub') }) },
-  references: { workspace: { to: Workspace, onDelete: 'cascade' } },
+  references: { workspace: { to: workspaces.entity, onDelete: 'cascade' } },
 });
 
-class DocumentInput {
-  @IsText({ max: 200 }) name!: string;
-}
-@Schema({ timestamps: true })
-class Document extends DocumentInput {
-  @IsIdentifier() tenant!: string;
-  @IsWholeNumber({ optional: true }) bytes?: number;
-  @Prop({ type: Buffer, select: false }) content?: Buffer;
-}
-const documents = crudOptions({
-  entity: Document,
-  input: DocumentInput,
+const documents = resource({
   name: 'documents',
-  isolationFields,
+  fields: { name: IsText({ max: 200 }) },
+  ...ofTenant,
+  kept: {
+    ...ofTenant.kept,
+    bytes: IsWholeNumber({ optional: true }),
+    content: Prop({ type: Buffer, select: false }),
+  },
   query: { filter: ['bytes'], search: ['name'] },
 });
 @Injectable()
@@ -136,22 +104,12 @@ class DocumentsService extends CrudService.for(documents) {
   }
 }
 class DocumentsController extends CrudController(documents, DocumentsService) {
-  @CrudAction(documents, {
-    method: 'PUT',
-    path: ':id/content',
-    consumes: 'application/octet-stream',
-    isolatedAs: 'update',
-  })
+  @CrudAction(documents, { method: 'PUT', path: ':id/content', consumes: BYTES, isolatedAs: 'update' })
   upload(@CurrentScope() scope: TenantScope, @Param('id') id: string, @Body() content: Buffer) {
     return this.service.update(scope, id, { content, bytes: content.length });
   }
 
-  @CrudAction(documents, {
-    method: 'GET',
-    path: ':id/content',
-    isolatedAs: 'get',
-    response: 'application/octet-stream',
-  })
+  @CrudAction(documents, { method: 'GET', path: ':id/content', isolatedAs: 'get', response: BYTES })
   async download(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
     return new StreamableFile(await this.service.content(scope, id));
   }
@@ -162,7 +120,7 @@ export const EIGHT = [
   properties,
   messages,
   CrudModule.forFeature(documents, { controller: DocumentsController, service: DocumentsService }),
-  workspaces,
+  CrudModule.forFeature(workspaces),
   tasks,
   ...[BookingsModule, LedgerModule, PriceRulesModule, ProfileModule],
 ];

@@ -9,7 +9,6 @@ import {
   SetMetadata,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { Schema } from '@nestjs/mongoose';
 import { IsInt, Max } from 'class-validator';
 import {
   type Changes,
@@ -18,7 +17,6 @@ import {
   CrudController,
   CrudModule,
   CrudService,
-  crudOptions,
   CurrentQuery,
   CurrentScope,
   currentTenant,
@@ -35,26 +33,24 @@ import {
   patchOf,
   type TenantScope,
 } from '../../src/index.js';
+import { resource } from './resource.js';
 
 class PhotoInput {
   @IsText({ max: 40 }) title!: string;
   @IsText({ max: 40, optional: true }) price?: string;
 }
-@Schema({ timestamps: true })
-class Photo extends PhotoInput {
-  @IsIdentifier() tenant!: string;
-  @IsWholeNumber({ optional: true }) bytes?: number;
-  @IsText({ max: 20, optional: true }) place?: string;
-}
-const photos = crudOptions({
-  entity: Photo,
-  input: PhotoInput,
+const bytes = IsWholeNumber({ optional: true });
+const photos = resource({
   name: 'photos',
+  fields: PhotoInput,
+  kept: { tenant: IsIdentifier(), bytes, place: IsText({ max: 20, optional: true }) },
   isolationFields: { all: { tenant: currentTenant } },
   query: { filter: ['title'], sort: ['title'] },
-  fields: { price: { write: hasRole('sales') } },
+  rules: { price: { write: hasRole('sales') } },
 });
+const Photo = photos.entity;
 
+const BYTES = 'application/octet-stream';
 enum Order {
   Up = 1,
   Down = -1,
@@ -76,17 +72,15 @@ class Device {
 }
 class Place {
   @IsText({ max: 20 }) place!: string;
-  @IsWholeNumber({ optional: true }) bytes?: number;
+  @bytes bytes?: number;
 }
 
 @Injectable()
 class NamedGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}
   canActivate(context: ExecutionContext) {
-    const name = this.reflector.get<string>('named', context.getHandler());
-    return (
-      context.switchToHttp().getRequest<{ headers: Record<string, string> }>().headers['x-name'] === name
-    );
+    const { headers } = context.switchToHttp().getRequest<{ headers: Record<string, string> }>();
+    return headers['x-name'] === this.reflector.get<string>('named', context.getHandler());
   }
 }
 
@@ -106,12 +100,7 @@ class PhotosController extends CrudController(photos, PhotosService) {
     return this.service.update(scope, id, Buffer.isBuffer(body) ? { bytes: body.length } : body);
   }
 
-  @CrudAction(photos, {
-    method: 'POST',
-    path: 'file',
-    consumes: 'application/octet-stream',
-    isolatedAs: 'create',
-  })
+  @CrudAction(photos, { method: 'POST', path: 'file', consumes: BYTES, isolatedAs: 'create' })
   upload(@CurrentScope() scope: TenantScope, @Body() body: Buffer) {
     return this.service.create(scope, { title: 'a file', bytes: body.length });
   }
@@ -151,11 +140,8 @@ class PhotosController extends CrudController(photos, PhotosService) {
 
   @CrudAction(photos, { method: 'GET', path: 'device', headers: Device, isolatedAs: 'get', response: Device })
   device(@Headers() headers: Record<string, unknown>) {
-    return {
-      'X-Device': headers['x-device'],
-      'X-Copies': headers['x-copies'],
-      'X-Sizes': headers['x-sizes'],
-    };
+    const [device, copies, sizes] = ['x-device', 'x-copies', 'x-sizes'].map((name) => headers[name]);
+    return { 'X-Device': device, 'X-Copies': copies, 'X-Sizes': sizes };
   }
 
   @CrudAction(photos, {
@@ -179,13 +165,13 @@ class PhotosController extends CrudController(photos, PhotosService) {
     response: Place,
   })
   async replace(@CurrentScope() scope: TenantScope, @Param('id') id: string, @Body() place: Place) {
-    await this.service.update(scope, id, place);
+    await this.service.update(scope, id, { ...place });
     return place;
   }
 
   @CrudAction(photos, { method: 'PUT', path: 'titled', body: PhotoInput, isolatedAs: 'create' })
   titled(@CurrentScope() scope: TenantScope, @Body() input: PhotoInput) {
-    return this.service.create(scope, input);
+    return this.service.create(scope, { ...input });
   }
 
   @CrudAction(photos, { method: 'GET', path: ':id/self', isolatedAs: 'get' })

@@ -22,7 +22,6 @@ import {
   ValidationPipe,
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { Schema } from '@nestjs/mongoose';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
@@ -33,7 +32,6 @@ import {
   createCrudApp,
   CrudController,
   CrudModule,
-  crudOptions,
   CurrentScope,
   currentTenant,
   IsIdentifier,
@@ -42,21 +40,14 @@ import {
 } from '../../src/index.js';
 import { ApiDocument } from './api-document.js';
 import { freshDatabaseUri } from './mongodb.js';
-import { TEST_SECRET } from './tenants.js';
+import { type Made, resource } from './resource.js';
+import { acme, TEST_SECRET } from './tenants.js';
 import { parsedBody } from './test-app.js';
 
-class NoteInput {
-  @IsText({ min: 1, max: 5_000 }) text!: string;
-  @IsText({ max: 20, optional: true }) seal?: string;
-}
-@Schema({ timestamps: true })
-class Note extends NoteInput {
-  @IsIdentifier() tenant!: string;
-}
-const notes = crudOptions({
-  entity: Note,
-  input: NoteInput,
+const notes = resource({
   name: 'notes',
+  fields: { text: IsText({ min: 1, max: 5_000 }), seal: IsText({ max: 20, optional: true }) },
+  kept: { tenant: IsIdentifier() },
   isolationFields: { all: { tenant: currentTenant } },
   query: { filter: ['text'] },
   bulk: true,
@@ -68,31 +59,29 @@ class QuotaError extends Error {}
 
 @Injectable()
 class NotesController extends CrudController(notes) {
-  override create(@CurrentScope() scope: TenantScope, input: NoteInput) {
+  override create(@CurrentScope() scope: TenantScope, input: Made) {
     if (input.text === 'too many') throw new QuotaError();
     if (input.text === 'teapot') throw new BadRequestException('No tea.');
     return super.create(scope, input);
   }
 }
 
+const answer = (host: ArgumentsHost, status: number, body: object) =>
+  host.switchToHttp().getResponse<Answering>().status(status).send(body);
+interface Answering {
+  status(code: number): { send(body: object): void };
+}
 /** A filter that names the error that it handles. */
 @Catch(QuotaError)
 export class QuotaFilter implements ExceptionFilter {
   catch(_error: QuotaError, host: ArgumentsHost) {
-    const response = host
-      .switchToHttp()
-      .getResponse<{ status(code: number): { send(body: object): void } }>();
-    response.status(402).send({ quota: 'used up' });
+    answer(host, 402, { quota: 'used up' });
   }
 }
-
 @Catch()
 class CatchAll implements ExceptionFilter {
   catch(_error: unknown, host: ArgumentsHost) {
-    const response = host
-      .switchToHttp()
-      .getResponse<{ status(code: number): { send(body: object): void } }>();
-    response.status(418).send({ caught: true });
+    answer(host, 418, { caught: true });
   }
 }
 
@@ -114,12 +103,9 @@ class OwnInterceptor implements NestInterceptor {
   }
 }
 
-class Greeting {
-  text!: string;
-}
 @Controller('own')
 class OwnController {
-  constructor(@Inject('GREETING') private readonly greeting: Greeting) {}
+  constructor(@Inject('GREETING') private readonly greeting: { text: string }) {}
   @Get() read(@Query() query: object) {
     return { ...this.greeting, query };
   }
@@ -193,29 +179,40 @@ export async function compareAnswers(app: INestApplication, document: object): P
 }
 
 /** A function that sends requests to an application that listens, with the token of a tenant. */
-export async function senderTo(app: INestApplication, token: string) {
+export async function senderTo(app: INestApplication, token = acme) {
   const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
-  return async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+  return async (method: string, path: string, sent?: unknown, more: Record<string, string> = {}) => {
+    const type = sent === undefined ? undefined : { 'Content-Type': 'application/json' };
     const response = await fetch(url + path, {
       method,
-      headers: {
-        Authorization: `Bearer ${token}`,
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-        ...headers,
-      },
-      body: typeof body === 'object' && !Buffer.isBuffer(body) ? JSON.stringify(body) : (body as string),
+      headers: { Authorization: `Bearer ${token}`, ...type, ...more },
+      body: typeof sent === 'object' && !Buffer.isBuffer(sent) ? JSON.stringify(sent) : (sent as string),
     });
+    const { status, headers } = response;
     const text = await response.text();
-    const json = /json/.test(response.headers.get('content-type') ?? '') && !text.includes('}\n');
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      // Tests read into bodies whose shape they then assert.
-      // eslint-disable-next-line @typescript-eslint/no-explicit-any
-      body: (json && text !== '' ? JSON.parse(text) : text) as any,
-    };
+    const isJson = /json/.test(headers.get('content-type') ?? '') && text !== '' && !text.includes('}\n');
+    // Tests read into bodies whose shape they then assert.
+    // eslint-disable-next-line @typescript-eslint/no-explicit-any
+    const body = (isJson ? JSON.parse(text) : text) as any;
+    return { status, headers, text, body };
   };
+}
+
+/** What a test has of an application that listens. */
+interface Running {
+  app: INestApplication;
+  send: Awaited<ReturnType<typeof senderTo>>;
+}
+/** An application for the tests around, once it listens, and a function that sends requests to it. */
+export function useRunning(start: () => Promise<INestApplication>, token?: string): Running {
+  const running = {} as Running;
+  beforeAll(async () => {
+    running.app = await start();
+    await running.app.listen(0, '127.0.0.1');
+    running.send = await senderTo(running.app, token);
+  });
+  afterAll(() => running.app.close());
+  return running;
 }
 
 /** Starts resources on a plain platform, beside a guard, an interceptor, a pipe and filters of the application's own. */

@@ -1,16 +1,13 @@
 import { Controller, type DynamicModule, Get, type INestApplication, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { getConnectionToken, InjectModel, MongooseModule, Schema } from '@nestjs/mongoose';
+import { getConnectionToken, InjectModel, MongooseModule } from '@nestjs/mongoose';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import mongoose, { type Connection, type Model } from 'mongoose';
-import { CrudModule, type CrudRootAsyncOptions, type CrudRootOptions, IsText } from '../../../src/index.js';
+import { CrudModule, type CrudRootAsyncOptions, type CrudRootOptions } from '../../../src/index.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
+import { feature } from '../../support/resource.js';
 
-class NoteInput {
-  @IsText({ max: 80 }) text!: string;
-}
-@Schema({ timestamps: true })
-class Note extends NoteInput {}
+const notes = feature({ name: 'notes' });
 
 /** A controller of the application's own, with a model of the same name as the resource. */
 @Controller('own')
@@ -34,11 +31,8 @@ describe('the connections of an application and of the generator', () => {
 
   /** Has both store a note in their order of imports, and returns what is stored, by the collection. */
   async function stored(theirs: string, imports: DynamicModule[]) {
-    class OwnModule {}
-    app = await NestFactory.create(
-      { module: OwnModule, imports, controllers: [OwnController] },
-      { logger: false },
-    );
+    const root = { module: class OwnModule {}, imports, controllers: [OwnController] };
+    app = await NestFactory.create(root, { logger: false });
     await app.listen(0, '127.0.0.1');
     const url = await app.getUrl();
     const body = JSON.stringify({ text: 'of the resource' });
@@ -62,7 +56,6 @@ describe('the connections of an application and of the generator', () => {
       connectionName,
     ),
   ];
-  const notes = CrudModule.forFeature({ entity: Note, input: NoteInput, name: 'notes' });
 
   it.each(['first', 'last'])('stay apart if the application imports its own %s', async (order) => {
     const [ours, theirs] = [freshDatabaseUri(), freshDatabaseUri()];
@@ -90,24 +83,21 @@ describe('the connections of an application and of the generator', () => {
   });
 });
 
-const resource = CrudModule.forFeature({ entity: Note, input: NoteInput, name: 'notes' });
 const root = () => CrudModule.forRoot({ database: { uri: freshDatabaseUri() } });
 
 it.each([
   ['nowhere', []],
   ['2 times', [root(), root()]],
 ])('an application that imports forRoot %s is told so at its start', async (times, roots) => {
-  class RootModule {}
-  class InnerModule {}
-  const inner = { module: InnerModule, imports: [resource] };
+  const inner = { module: class InnerModule {}, imports: [notes] };
+  const sentence = `CrudModule.forRoot is imported ${times}. Import it once, in the root module.`;
+  const options = { logger: false, abortOnError: false } as const;
   for (const imports of [
     [...roots, inner],
-    [inner, resource, ...roots],
+    [inner, notes, ...roots],
   ]) {
-    const options = { logger: false, abortOnError: false } as const;
-    await expect(NestFactory.create({ module: RootModule, imports }, options)).rejects.toThrow(
-      `CrudModule.forRoot is imported ${times}. Import it once, in the root module.`,
-    );
+    const start = NestFactory.create({ module: class RootModule {}, imports }, options);
+    await expect(start).rejects.toThrow(sentence);
   }
 });
 
@@ -117,9 +107,8 @@ it('an application on a server of another kind is told so at its start', async (
       return 'other';
     }
   }
-  class OtherModule {}
-  const imports = [root(), resource];
-  const app = await NestFactory.create({ module: OtherModule, imports }, new Other(), { logger: false });
+  const module = { module: class OtherModule {}, imports: [root(), notes] };
+  const app = await NestFactory.create(module, new Other(), { logger: false });
   await expect(app.init()).rejects.toThrow(
     'CrudModule runs on Express and on Fastify, and this application runs on other.',
   );

@@ -1,9 +1,9 @@
-import { type CanActivate, type ExecutionContext, type INestApplication, Injectable } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { Prop } from '@nestjs/mongoose';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { fromRequest, IsIdentifier, type SignedInRequest } from '../../../src/index.js';
-import { PLATFORMS, senderTo } from '../../support/platforms.js';
+import { PLATFORMS, useRunning } from '../../support/platforms.js';
 import { feature } from '../../support/resource.js';
 
 /** Knows the users of the application by their sessions, which are no tokens. */
@@ -31,22 +31,15 @@ const [ADA, BOB] = ['665f1c2ab7e3a90d4c8b00a1', '665f1c2ab7e3a90d4c8b00b2'];
 const of = (account: unknown) => ({ 'X-Session': JSON.stringify(account) });
 
 describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('an own session on %s', (platform) => {
-  let app: INestApplication;
-  let send: Awaited<ReturnType<typeof senderTo>>;
-  beforeAll(async () => {
-    app = await PLATFORMS[platform]({
-      imports: [bills],
-      providers: [{ provide: APP_GUARD, useClass: SessionGuard }],
-    });
-    await app.listen(0, '127.0.0.1');
-    send = await senderTo(app, 'none of ours');
-  });
-  afterAll(() => app.close());
+  const providers = [{ provide: APP_GUARD, useClass: SessionGuard }];
+  const running = useRunning(() => PLATFORMS[platform]({ imports: [bills], providers }), 'none of ours');
+  const send: typeof running.send = (...request) => running.send(...request);
+  const post = (text: string, headers: Record<string, string>) => send('POST', '/bills', { text }, headers);
 
   it('isolates records by what a guard of the application has found out', async () => {
-    const created = await send('POST', '/bills', { text: 'rent' }, of(ADA));
-    expect(created.status).toBe(201);
-    const path = `/bills/${created.body._id as string}`;
+    const { status, body: created } = await post('rent', of(ADA));
+    expect(status).toBe(201);
+    const path = `/bills/${created._id as string}`;
     expect((await send('GET', path, undefined, of(ADA))).body).toMatchObject({ text: 'rent', account: ADA });
     const others = await Promise.all([
       send('GET', path, undefined, of(BOB)),
@@ -54,28 +47,21 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('an own session 
       send('DELETE', path, undefined, of(BOB)),
     ]);
     expect(others.map(({ status }) => status)).toEqual([404, 404, 404]);
-    const operations = [
-      { update: { _id: created.body._id, changes: { text: 'x' } } },
-      { create: { text: 'y' } },
-    ];
+    const update = { _id: created._id as string, changes: { text: 'x' } };
+    const operations = [{ update }, { create: { text: 'y' } }];
     const bulk = await send('POST', '/bills/bulk', { operations }, of(BOB));
     expect(bulk.body.results).toMatchObject([{ status: 404 }, { status: 201 }]);
-    const lists = await Promise.all(
-      [ADA, BOB].map((account) => send('GET', '/bills', undefined, of(account))),
-    );
-    expect(lists.map(({ body }) => (body as { text: string }[]).map(({ text }) => text))).toEqual([
-      ['rent'],
-      ['y'],
-    ]);
+    const textsOf = async (account: string) => {
+      const { body } = await send('GET', '/bills', undefined, of(account));
+      return (body as { text: string }[]).map(({ text }) => text);
+    };
+    expect([await textsOf(ADA), await textsOf(BOB)]).toEqual([['rent'], ['y']]);
   });
 
   it('keeps the answers to the keys of two accounts apart', async () => {
     const key = { 'Idempotency-Key': 'one-key' };
-    const answers = [
-      await send('POST', '/bills', { text: 'keyed' }, { ...key, ...of(ADA) }),
-      await send('POST', '/bills', { text: 'keyed' }, { ...key, ...of(BOB) }),
-      await send('POST', '/bills', { text: 'keyed' }, { ...key, ...of(ADA) }),
-    ];
+    const answers = [];
+    for (const account of [ADA, BOB, ADA]) answers.push(await post('keyed', { ...key, ...of(account) }));
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
     const [first, other, again] = answers.map(({ body }) => body._id as string);
     expect(first).toBe(again);
@@ -104,7 +90,7 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('an own session 
   });
 
   it('names the scheme in the document', () => {
-    const document = SwaggerModule.createDocument(app, new DocumentBuilder().build());
+    const document = SwaggerModule.createDocument(running.app, new DocumentBuilder().build());
     const { get, post } = document.paths['/bills'] ?? {};
     for (const operation of [get, post]) {
       expect(operation?.security).toEqual([{ session: [] }]);

@@ -1,27 +1,23 @@
-import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { photosModule } from '../../support/photos.js';
-import { addOwnEnhancers, PLATFORMS, readBytes, senderTo } from '../../support/platforms.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { addOwnEnhancers, PLATFORMS, readBytes, useRunning } from '../../support/platforms.js';
+import { ACME, globex, tokenOf } from '../../support/tenants.js';
 
-const token = await tokenOf(ACME);
-const foreign = { Authorization: `Bearer ${await tokenOf(GLOBEX)}` };
+const foreign = { Authorization: `Bearer ${globex}` };
 const nobody = { Authorization: '' };
 const ofBytes = { 'Content-Type': 'application/octet-stream' };
 
 describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('routes of your own on %s', (platform) => {
-  let app: INestApplication;
-  let send: Awaited<ReturnType<typeof senderTo>>;
   let document: OpenAPIObject;
-  beforeAll(async () => {
-    app = await PLATFORMS[platform]({ imports: [photosModule()] });
+  const running = useRunning(async () => {
+    const app = await PLATFORMS[platform]({ imports: [photosModule()] });
     addOwnEnhancers(app, false);
     readBytes(app);
     document = SwaggerModule.createDocument(app, new DocumentBuilder().addBearerAuth().build());
-    await app.listen(0, '127.0.0.1');
-    send = await senderTo(app, token);
+    return app;
   });
-  afterAll(() => app.close());
+  const send: typeof running.send = (...request) => running.send(...request);
+  const get = (path: string, headers?: Record<string, string>) => send('GET', path, undefined, headers);
 
   async function photo(title = 'a photo'): Promise<string> {
     const { body } = await send('POST', '/photos', { title });
@@ -50,9 +46,8 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('routes of your 
     const refused = await send('PUT', `${path}/file`, 'text', { 'Content-Type': 'text/plain' });
     expect([refused.status, refused.body.code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
     expect((await send('PUT', `${path}/file`, Buffer.alloc(3), { ...ofBytes, ...foreign })).status).toBe(404);
-    expect(operation('/photos/{id}/file', 'put')).toMatchObject({
-      requestBody: { content: { 'application/*': {} } },
-    });
+    const requestBody = { content: { 'application/*': {} } };
+    expect(operation('/photos/{id}/file', 'put')).toMatchObject({ requestBody });
   });
 
   it('take no key for a body that is not read here', async () => {
@@ -63,38 +58,33 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('routes of your 
 
   it('read the query into its class', async () => {
     const url = '/photos/recent?word=tea&limit=20&tags=a%5C,b,c&exact=true&order=-1';
-    expect((await send('GET', url)).body).toEqual({
-      word: 'tea',
-      limit: 20,
-      tags: ['a,b', 'c'],
-      exact: true,
-      order: -1,
-    });
-    expect((await send('GET', '/photos/recent?word=tea')).body).toEqual({ word: 'tea', limit: 10 });
+    const read = { word: 'tea', limit: 20, tags: ['a,b', 'c'], exact: true, order: -1 };
+    expect((await get(url)).body).toEqual(read);
+    expect((await get('/photos/recent?word=tea')).body).toEqual({ word: 'tea', limit: 10 });
   });
 
   it('read a parameter as their class says, even if the archive has one of that name', async () => {
-    expect((await send('GET', '/photos/filed?archived=true')).body).toEqual({ archived: true });
+    expect((await get('/photos/filed?archived=true')).body).toEqual({ archived: true });
   });
 
   it('name each parameter that does not fit its class', async () => {
     const url = '/photos/recent?limit=51&tags=a,b,c&exact=1&order=2';
-    expect(faultsOf(await send('GET', url))).toMatchObject([
+    expect(faultsOf(await get(url))).toMatchObject([
       400,
       ['limit', 'tags', 'exact', 'order', 'word'].map((parameter) => ({ parameter })),
     ]);
-    const [unknown, repeated] = [await send('GET', '/photos/recent?wrd=1'), '/photos/recent?word=1&word=2'];
+    const [unknown, repeated] = [await get('/photos/recent?wrd=1'), '/photos/recent?word=1&word=2'];
     expect(faultsOf(unknown)).toMatchObject([400, [{ parameter: 'wrd' }]]);
-    expect(faultsOf(await send('GET', repeated))).toMatchObject([400, [{ parameter: 'word' }]]);
-    expect(faultsOf(await send('GET', '/photos/recent?word=1&limit=1e999'))).toMatchObject([400, [{}]]);
+    expect(faultsOf(await get(repeated))).toMatchObject([400, [{ parameter: 'word' }]]);
+    expect(faultsOf(await get('/photos/recent?word=1&limit=1e999'))).toMatchObject([400, [{}]]);
   });
 
   it('read headers into their class', async () => {
-    const device = await send('GET', '/photos/device', undefined, { 'x-device': 'phone', 'X-COPIES': '2' });
+    const device = await get('/photos/device', { 'x-device': 'phone', 'X-COPIES': '2' });
     expect(device.body).toEqual({ 'X-Device': 'phone', 'X-Copies': 2 });
     const sizes = { 'X-Device': 'phone', 'X-Sizes': '1, 2 ,3' };
-    expect((await send('GET', '/photos/device', undefined, sizes)).body['X-Sizes']).toEqual([1, 2, 3]);
-    expect(faultsOf(await send('GET', '/photos/device', undefined, { 'X-Copies': '10' }))).toMatchObject([
+    expect((await get('/photos/device', sizes)).body['X-Sizes']).toEqual([1, 2, 3]);
+    expect(faultsOf(await get('/photos/device', { 'X-Copies': '10' }))).toMatchObject([
       400,
       [{ parameter: 'X-Device' }, { parameter: 'X-Copies' }],
     ]);
@@ -104,27 +94,27 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('routes of your 
     for (const title of ['one', 'two', 'three'])
       await send('PATCH', `${await photo(title)}/place`, { place: 'here' }, { 'X-Name': 'Ada' });
     await photo('nowhere');
-    const [record] = (await send('GET', '/photos/all')).body as Record<string, unknown>[];
+    const [record] = (await get('/photos/all')).body as Record<string, unknown>[];
     expect(record).toEqual(expect.objectContaining({ title: 'nowhere', _id: expect.any(String) }));
     expect(record).not.toHaveProperty('__v');
-    const first = await send('GET', '/photos/placed?limit=2&sort=title');
+    const first = await get('/photos/placed?limit=2&sort=title');
     expect(first.body).toMatchObject({ results: [{ title: 'one' }, { title: 'three' }], count: 3 });
     expect(first.headers.get('link')).toContain('rel="next"');
     const next = `/photos/placed?limit=2&sort=title&after=${first.body.next as string}`;
-    expect((await send('GET', next)).body.results).toMatchObject([{ title: 'two' }]);
+    expect((await get(next)).body.results).toMatchObject([{ title: 'two' }]);
     // The cursor belongs to the list with the condition.
-    expect((await send('GET', next.replace('/placed', ''))).status).toBe(400);
-    expect((await send('GET', '/photos/placed?limit=2', undefined, foreign)).body.count).toBe(0);
-    expect((await send('GET', '/photos/all', undefined, nobody)).status).toBe(401);
+    expect((await get(next.replace('/placed', ''))).status).toBe(400);
+    expect((await get('/photos/placed?limit=2', foreign)).body.count).toBe(0);
+    expect((await get('/photos/all', nobody)).status).toBe(401);
   });
 
   it('aggregate what the caller can read', async () => {
     const path = await photo();
     await send('PUT', `${path}/file`, Buffer.alloc(7), ofBytes);
-    const sum = (await send('GET', '/photos/bytes')).body[0].bytes as number;
+    const sum = (await get('/photos/bytes')).body[0].bytes as number;
     await send('PUT', `${path}/file`, Buffer.alloc(9), ofBytes);
-    expect((await send('GET', '/photos/bytes')).body).toMatchObject([{ bytes: sum + 2 }]);
-    expect((await send('GET', '/photos/bytes', undefined, foreign)).body).toEqual([]);
+    expect((await get('/photos/bytes')).body).toMatchObject([{ bytes: sum + 2 }]);
+    expect((await get('/photos/bytes', foreign)).body).toEqual([]);
   });
 
   it('have guards and decorators, after isolation', async () => {
@@ -156,29 +146,26 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('routes of your 
 
   it('answer with the tag of a record, and honor conditions on it', async () => {
     const path = await photo();
-    const self = await send('GET', `${path}/self`);
+    const self = await get(`${path}/self`);
     const tag = self.headers.get('etag') ?? '';
-    expect(tag).toBe((await send('GET', path)).headers.get('etag'));
-    expect((await send('GET', `${path}/self`, undefined, { 'If-None-Match': tag })).status).toBe(304);
+    expect(tag).toBe((await get(path)).headers.get('etag'));
+    expect((await get(`${path}/self`, { 'If-None-Match': tag })).status).toBe(304);
     expect((await send('HEAD', `${path}/self`, undefined, { 'If-None-Match': tag })).status).toBe(304);
     const change = (match: string) =>
       send('PATCH', `${path}/place`, { place: match }, { 'X-Name': 'Ada', 'If-Match': match });
     expect((await change(tag)).headers.get('etag')).not.toBe(tag);
     expect((await change(tag)).status).toBe(412);
     const replaced = await send('PUT', `${path}/place`, { place: 'x' }, { 'If-Match': tag });
-    expect([replaced.status, Object.keys(operation('/photos/{id}/place', 'put').responses)]).toEqual([
-      412,
-      expect.arrayContaining(['412']),
-    ]);
+    expect(replaced.status).toBe(412);
+    expect(operation('/photos/{id}/place', 'put').responses).toHaveProperty('412');
   });
 
   it('are documented as they are', () => {
-    const parametersOf = (path: string, method = 'get') =>
-      Object.fromEntries(
-        (operation(path, method).parameters as { name: string }[]).map((one) => [one.name, one]),
-      );
-    const recent = parametersOf('/photos/recent');
-    expect(recent).toMatchObject({
+    const parametersOf = (path: string) => {
+      const parameters = operation(path, 'get').parameters as { name: string }[];
+      return Object.fromEntries(parameters.map((one) => [one.name, one]));
+    };
+    expect(parametersOf('/photos/recent')).toMatchObject({
       word: { required: true, schema: { type: 'string', maxLength: 5, example: 'tea' } },
       limit: { required: true, schema: { type: 'integer', maximum: 50 } },
       tags: { required: false, style: 'form', explode: false, schema: { type: 'array', maxItems: 2 } },
@@ -186,24 +173,20 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('routes of your 
     expect(parametersOf('/photos/device')).toMatchObject({
       'X-Device': { in: 'header', required: true, description: 'Name of the device' },
     });
-    expect(Object.keys(parametersOf('/photos/placed'))).toEqual(
-      expect.arrayContaining(['limit', 'sort', 'title']),
-    );
+    const placed = Object.keys(parametersOf('/photos/placed'));
+    expect(placed).toEqual(expect.arrayContaining(['limit', 'sort', 'title']));
+
+    const shared = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+    const content = (schema: object, type = 'application/json') => ({ content: { [type]: { schema } } });
     const responses = (path: string, method = 'get') => operation(path, method).responses;
-    expect(responses('/photos/placed')).toMatchObject({
-      200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/PhotoPage' } } } },
-    });
-    const items = { type: 'array', items: { $ref: '#/components/schemas/Photo' } };
-    expect(responses('/photos/all')).toMatchObject({
-      200: { content: { 'application/json': { schema: items } } },
-    });
-    expect(Object.keys(responses('/photos/{id}/self'))).toEqual(expect.arrayContaining(['304', '404']));
-    expect(Object.keys(responses('/photos/{id}/place', 'patch'))).toEqual(
-      expect.arrayContaining(['412', '403', '415']),
-    );
-    expect(operation('/photos/{id}/place', 'patch').requestBody).toMatchObject({
-      content: { 'application/merge-patch+json': { schema: { $ref: '#/components/schemas/PlacePatch' } } },
-    });
-    expect(Object.keys(responses('/photos/titled', 'put'))).toContain('403');
+    const statuses = (path: string, method?: string) => Object.keys(responses(path, method));
+    expect(responses('/photos/placed')).toMatchObject({ 200: content(shared('PhotoPage')) });
+    const list = { type: 'array', items: shared('Photo') };
+    expect(responses('/photos/all')).toMatchObject({ 200: content(list) });
+    expect(statuses('/photos/{id}/self')).toEqual(expect.arrayContaining(['304', '404']));
+    expect(statuses('/photos/{id}/place', 'patch')).toEqual(expect.arrayContaining(['412', '403', '415']));
+    const { requestBody } = operation('/photos/{id}/place', 'patch');
+    expect(requestBody).toMatchObject(content(shared('PlacePatch'), 'application/merge-patch+json'));
+    expect(statuses('/photos/titled', 'put')).toContain('403');
   });
 });
