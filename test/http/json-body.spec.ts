@@ -1,5 +1,5 @@
 import { MalformedRequestError } from '../../src/common/errors/index.js';
-import { parseJson } from '../../src/common/http/index.js';
+import { checkHarmless, parseJson } from '../../src/common/http/index.js';
 
 describe('a body that would take long to parse', () => {
   const levels = 100_000;
@@ -28,4 +28,11 @@ describe('a body that would take long to parse', () => {
     const body = [object(10_000), object(10_000)];
     expect(parseJson(Buffer.from(JSON.stringify(body)))).toEqual(body);
   });
+});
+
+it.each([
+  ['nested too deeply', `${'['.repeat(100)}${']'.repeat(100)}`],
+  ['a nested field named "constructor"', '{"title":{"constructor":1}}'],
+])('a body that may do harm is refused with what is wrong: %s', (fault, text) => {
+  expect(() => checkHarmless(parseJson(Buffer.from(text)))).toThrow(fault);
 });

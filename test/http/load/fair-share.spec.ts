@@ -93,6 +93,16 @@ describe('a share of something', () => {
     expect(share.refusal(ofTenant('a'))).toMatchObject({ code: 'TOO_MANY_REQUESTS' });
     expect(share.refusal(ofTenant('c'))).toBeUndefined();
   });
+
+  it('is not refused to a burst of one client because of a moment without a turn', () => {
+    let now = performance.now();
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
+    take('a', 4);
+    take('b', 4);
+    for (let i = 0; i < 40; i++) pass('a', 1);
+    now += 25;
+    expect(share.refusal(ofTenant('a'))).toBeUndefined();
+  });
 });
 
 describe('the client of a request', () => {
