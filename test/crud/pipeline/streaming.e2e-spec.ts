@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { Types } from 'mongoose';
 import { useProxiedApp } from '../../support/proxied-app.js';
 import { eventually } from '../../support/eventually.js';
+import { commandsOf } from '../../support/sent-commands.js';
 import { useTestApp } from '../../support/test-app.js';
 import { restOf, useUnhurriedReaders, watchCursors } from '../../support/open-cursors.js';
 
@@ -115,5 +116,11 @@ describe.each(['generated', 'handwritten'])('an empty list of todos, %s', (form)
   it('is an empty JSON array', async () => {
     const { status, body } = await app.get('/todos');
     expect([status, body]).toEqual([200, []]);
+  });
+
+  it('is fetched in small batches, since its client may be gone before the first one is there', async () => {
+    const sent = await commandsOf(app, () => app.get('/todos'));
+    const [find] = sent.filter(({ name }) => name === 'find todos');
+    expect(find?.command.batchSize).toBeLessThanOrEqual(200);
   });
 });
