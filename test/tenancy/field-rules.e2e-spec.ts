@@ -214,3 +214,10 @@ it.each<[string, Partial<Outline>, string]>([
 ])('stops the start for %s', async (_what, more, reason) => {
   await expect((async () => createResourceApp(feature({ ...outline, ...more })))()).rejects.toThrow(reason);
 });
+
+it('starts with a unique index over it and a field that no client sends, though its name begins that', () => {
+  const kept = { tenant: Prop({ type: String }), noted: Prop({ type: Date }) };
+  const schema = new Schema({ ...texts, noted: Date }, { timestamps: true });
+  schema.index({ note: 1, noted: 1 }, { unique: true });
+  expect(() => feature({ ...outline, ...secret, kept, schema })).not.toThrow();
+});
