@@ -27,6 +27,11 @@ describe('compilePipeline', () => {
         { _id: 'b', sum: 2, mean: 2, all: [2] },
       ],
     ],
+    // Of all but the first of a group, the value is not even computed.
+    [
+      [{ $group: { _id: null, first: { $first: { $divide: [1, { $subtract: ['$n', 2] }] } } } }],
+      [{ _id: null, first: -1 }],
+    ],
     [
       [{ $unwind: { path: '$tags', preserveNullAndEmptyArrays: true } }, { $project: { tags: 1 } }],
       [{ _id: 1, tags: 'x' }, { _id: 1, tags: 'y' }, { _id: 2 }, { _id: 3 }],

@@ -36,12 +36,15 @@ describe('expressions', () => {
     [{ $subtract: ['$ten', new Date(7)] }, Long.fromNumber(3)],
     [{ $add: [2_147_483_647, '$n', -1] }, new Int32(2_147_483_647)],
     [{ $multiply: [0, { $add: ['$n', new Double(1)] }] }, new Double(0)],
+    // Rounded with each factor, once one is floating; the exact product would round to …980.
+    [{ $multiply: ['$long', 3, { $add: ['$n', new Double(0)] }] }, new Double(27_021_597_764_222_976)],
     [{ $add: [null, '$text'] }, null],
     [{ $concat: ['$text', '-', '$text', '-'] }, 'a-a-'],
     [{ $cond: [{ $gt: ['$n', 0] }, '$$REMOVE', 1] }, undefined],
     [{ $add: ['$none', { $divide: [1, { $subtract: ['$n', '$n'] }] }] }, null],
   ])('%j gives a value of the type that MongoDB gives', async (expression, expected) => {
-    expect(typed(await server.evaluate(expression, { n: 1, text: 'a', ten }))).toBe(typed(expected));
+    const fields = { n: 1, long: Long.fromString('9007199254740993'), text: 'a', ten };
+    expect(typed(await server.evaluate(expression, fields))).toBe(typed(expected));
   });
 
   it.each<[Document, number]>([

@@ -12,6 +12,7 @@ import {
 import { tablePrefix, tableRange } from '../src/storage/layout.js';
 import { Store } from '../src/storage/store.js';
 import { writeFormerFolder, writeJournalKey } from './support/former-journal.js';
+import { startTestServer } from './support/server.js';
 
 const table = 7;
 const rounds = 40;
@@ -122,6 +123,17 @@ beforeEach(() => warnings.mockClear());
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 describe('a journal', () => {
+  it('is on disk when a write with j: true is answered', async () => {
+    const server = await startTestServer({ dir: join(dir, 'served'), temporary: false });
+    const writes = server.database.collection('names', { writeConcern: { j: true } });
+    await writes.insertOne({});
+    const head = readFileSync(join(dir, 'served', 'journal')).subarray(0, headLength);
+    const { flushed, written } = decodeHead(head) as JournalHead;
+    await server.stop();
+    expect(flushed).toBe(written);
+    expect(written).toBeGreaterThan(headLength);
+  });
+
   it('has all that was acknowledged, and nothing to report', async () => {
     expect(await contentsAfter(() => undefined)).toBe(states.at(-1));
     expect(warnings).not.toHaveBeenCalled();
