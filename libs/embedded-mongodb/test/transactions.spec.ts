@@ -156,19 +156,26 @@ describe('everybody else', () => {
     expect(await seen).toEqual([100, 0]);
   });
 
-  it('goes on when the client of a transaction that waits to begin has gone', async () => {
+  // By commands of its own: the driver aborts nothing before the first statement is answered.
+  it.each<[string, (client: MongoClient, run: (command: Document) => Promise<unknown>) => Promise<unknown>]>([
+    ['whose client has gone', (client) => client.close(true)],
+    ['that is aborted', (_client, run) => codeOf(run({ abortTransaction: 1 }))],
+  ])('goes on when a transaction waits to begin %s', async (_, abandon) => {
     const client = new MongoClient(`mongodb://127.0.0.1:${server.port}/`, { monitorCommands: true });
+    await client.connect();
     const sent = once(client, 'commandStarted');
     const own = client.startSession();
+    const run = (command: Document): Promise<unknown> =>
+      client.db('test').command({ ...command, txnNumber: 0n, autocommit: false }, { session: own });
     session.startTransaction();
     await transfer(30, { session });
-    own.startTransaction();
-    const collection = client.db('test').collection(accounts.collectionName);
-    const begins = codeOf(collection.updateOne({}, { $set: { balance: 7 } }, { session: own }));
+    const updates = [{ q: {}, u: { $set: { balance: 7 } } }];
+    const begins = codeOf(run({ update: accounts.collectionName, updates, startTransaction: true }));
     await sent;
     await client.db('admin').command({ hello: 1 });
-    await client.close(true);
+    await abandon(client, run);
     await begins;
+    await client.close(true);
     await session.commitTransaction();
     expect(await accounts.find({}, { maxTimeMS: 1_000 }).toArray()).toMatchObject([
       { balance: 70 },
