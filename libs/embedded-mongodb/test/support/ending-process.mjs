@@ -13,6 +13,6 @@ await client
   .collection('names')
   .updateOne({ _id: 'ada' }, { $set: { here: true } }, { upsert: true });
 await client.close();
-process.exitCode = 3;
 if (when === 'after-stop') await server.stop();
+process.exitCode = 3;
 if (when !== 'by-itself') process.exit();
