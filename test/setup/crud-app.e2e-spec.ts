@@ -1,13 +1,17 @@
 import {
   type DynamicModule,
   Injectable,
+  Logger,
   Module,
   type OnApplicationShutdown,
   type Type,
 } from '@nestjs/common';
+import { getConnectionToken } from '@nestjs/mongoose';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Connection } from 'mongoose';
 import { createLog } from '../../src/common/server/index.js';
 import {
+  CRUD_CONNECTION,
   createCrudApp,
   CrudModule,
   type CrudRootAsyncOptions,
@@ -111,6 +115,13 @@ it('warnings about tokens name the options', async () => {
   ]);
 });
 
+it('has connections to the embedded database for short requests beside a hundred slow ones', async () => {
+  const app = await create(CrudModule.forRoot({ database: { memory: true } }));
+  await app.init();
+  const { options } = app.get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false }).getClient();
+  expect(options.maxPoolSize).toBeGreaterThanOrEqual(200);
+});
+
 it('HealthModule distinguishes a process that is alive from one that is ready', async () => {
   const app = await create(root('mongodb://127.0.0.1:1/shop?serverSelectionTimeoutMS=100'), HealthModule);
   await app.listen(0);
@@ -149,11 +160,14 @@ describe('shutDownOnSignal', () => {
       const ends: unknown[] = [];
       jest.spyOn(process, 'exit').mockImplementation((code): never => ends.push([code, own.signal]) as never);
       const meanwhile = jest.fn(work);
+      const logged = jest.spyOn(Logger.prototype, 'error');
       shutDownOnSignal(app, { meanwhile });
       await app.listen(0);
       for (const _ of ['first', 'again']) process.emit(signal, signal);
       await eventually(() => expect(ends).toEqual([[code, signal]]));
       expect(meanwhile).toHaveBeenCalledTimes(1);
+      // Nothing but the failure of the other work.
+      expect(logged).toHaveBeenCalledTimes(code);
     },
   );
 
