@@ -53,6 +53,14 @@ describe('jsonSchemaOf', () => {
     expect(jsonSchemaOf(ProductInput, { partial: true })).toEqual(object(changes));
   });
 
+  it('describes a bigint as the text that it is in answers', () => {
+    class Parcel {
+      @IsOptional() serial?: bigint;
+    }
+    const { properties } = jsonSchemaOf(Parcel);
+    expect(properties).toEqual({ serial: { type: 'string', pattern: '^-?\\d+$' } });
+  });
+
   it('stops if a class contains itself', () => {
     class Node {
       @IsText({ max: 5 }) name!: string;
