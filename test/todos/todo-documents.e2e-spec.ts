@@ -67,3 +67,11 @@ it('the document requires fields with a default in records, and not in what is s
     false,
   ]);
 });
+
+it('the document has the body of an update in both of its types, and the header of a missing token', () => {
+  type Update = { requestBody: { content: object }; responses: Record<string, { headers?: object }> };
+  const { requestBody, responses } = (generated.paths['/posts/api/{id}'] as { patch: Update }).patch;
+  const body = { schema: { $ref: '#/components/schemas/PostUpdate' } };
+  expect(requestBody.content).toEqual({ 'application/json': body, 'application/merge-patch+json': body });
+  expect(responses[401]?.headers).toHaveProperty('WWW-Authenticate');
+});

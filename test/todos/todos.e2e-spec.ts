@@ -1,4 +1,5 @@
 /** @mongodb */
+import { OPERATION_LIMITS } from '../../src/common/database/index.js';
 import { describeCrudContract } from '../support/crud-contract.js';
 import * as cases from '../support/crud-contract/field-cases.js';
 import { expectNotFound, expectInvalidId } from '../support/problems.js';
@@ -120,8 +121,25 @@ describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
     expect((await app.del(`/todos/${_id}`)).status).toBe(200);
   });
 
-  if (form === 'handwritten')
+  it('writes nothing into the time limits that all operations share', async () => {
+    const { _id } = (await app.post('/todos', FULL)).body;
+    await app.get(`/todos/${_id}`);
+    await app.patch(`/todos/${_id}`, { title: 'Tea' });
+    await app.del(`/todos/${_id}`);
+    expect(Object.keys(OPERATION_LIMITS)).toEqual(['maxTimeMS']);
+  });
+
+  if (form === 'handwritten') {
+    it('shows a todo that was stored by other means as not completed, if it does not say', async () => {
+      const at = new Date();
+      await app.database
+        .collection('todos')
+        .insertOne({ title: 'Tea', createdAt: at, updatedAt: at, __v: 0 });
+      expect((await app.get('/todos')).body).toMatchObject([{ title: 'Tea', completed: false }]);
+    });
+
     it('has no count: "count" is taken for an id', async () => {
       expectInvalidId(await app.get('/todos/count'), '/todos/count');
     });
+  }
 });
