@@ -145,6 +145,7 @@ describeInChromium('in a browser', () => {
       // It opens another tab, and this page is watched.
       const link = await page.getByRole('link', { name: 'Events', exact: true }).getAttribute('href');
       await page.goto(app.url + link);
+      expect(await chromium.placeholderContrast('input')).toBeGreaterThan(4.5);
       await page.getByLabel('Bearer token').fill('wrong');
       // The browser logs the refusal itself.
       const logged = page.waitForEvent('console');
