@@ -1,16 +1,12 @@
 import { Prop } from '@nestjs/mongoose';
-import { Types } from 'mongoose';
 import { type CrudHooks, CrudModule } from '../../src/common/crud/index.js';
 import { IsReference, IsText } from '../../src/common/fields/index.js';
-import { currentTenant } from '../../src/common/tenancy/index.js';
-import { resource, feature, type Made } from './resource.js';
+import { below, feature, type Made, OF_TENANT, resource } from './resource.js';
 
-const isolationFields = { all: { tenant: currentTenant } };
-const kept = { tenant: Prop({ type: Types.ObjectId, required: true }) };
 const short = IsText({ min: 1, max: 20 });
 
 /** What vouchers are for. */
-const shops = resource({ name: 'shops', fields: { name: short }, kept, isolationFields });
+const shops = resource({ name: 'shops', fields: { name: short }, ...OF_TENANT });
 
 /** Options of records with values that no two live ones share, with hooks of a test's own. */
 const vouchers = resource({
@@ -20,8 +16,8 @@ const vouchers = resource({
     serial: [Prop({ type: String, unique: true, sparse: true }), IsText({ max: 20, optional: true })],
     shop: IsReference(() => shops.entity, { optional: true }),
   },
-  kept: { ...kept, endedAt: Prop({ type: Date }) },
-  isolationFields,
+  ...OF_TENANT,
+  kept: { ...OF_TENANT.kept, endedAt: Prop({ type: Date }) },
   archive: { field: 'endedAt' },
   references: { shop: { to: shops.entity, onDelete: 'restrict' } },
 });
@@ -30,19 +26,11 @@ export const voucherOptions = (hooks: CrudHooks<Made, Made> = {}) => ({ ...vouch
 /** The resources of what is below a voucher, of what refers to one, and of what one refers to. */
 export const relatives = [
   CrudModule.forFeature(shops),
-  feature({
-    name: 'stamps',
-    path: 'vouchers/:voucherId/stamps',
-    parent: { entity: vouchers.entity, param: 'voucherId', field: 'voucher' },
-    fields: { text: short },
-    kept: { ...kept, voucher: Prop({ type: Types.ObjectId, required: true }) },
-    isolationFields,
-  }),
+  CrudModule.forFeature(below(vouchers, { name: 'stamps', fields: { text: short }, ...OF_TENANT })),
   feature({
     name: 'sales',
     fields: { voucher: IsReference(() => vouchers.entity) },
-    kept,
-    isolationFields,
+    ...OF_TENANT,
     references: { voucher: { to: vouchers.entity, onDelete: 'cascade' } },
   }),
 ];
