@@ -51,6 +51,12 @@ describe('subscriptions', () => {
       expect((await get(record._id)).body).toEqual(record);
     });
 
+    it('takes the examples of its document', async () => {
+      const { components } = (await app.get('/docs/openapi.json')).body;
+      const { url, events } = components.schemas.SubscriptionCreate.properties;
+      expect((await post({ url: url.example, events: events.example })).status).toBe(201);
+    });
+
     it('gives every subscription its own secret of 32 bytes', async () => {
       const secrets = await Promise.all([1, 2, 3].map(async () => (await post(HOOK)).body.secret as string));
       expect(new Set(secrets).size).toBe(3);
