@@ -1,7 +1,9 @@
 /** @mongodb */
 import { useProxiedApp } from '../support/proxied-app.js';
 import { eventually } from '../support/eventually.js';
-import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
+import { expectInvalid } from '../support/problems.js';
+import { sendRaw } from '../support/raw-http.js';
+import { ACME, GLOBEX, inSeconds, tokenOf } from '../support/tenants.js';
 import { type TestResponse, useTestApp } from '../support/test-app.js';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -27,33 +29,33 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
   const app = useTestApp({ env: { TODOS_API: form, CORS_ORIGINS: 'https://app.example' } });
   beforeEach(() => app.empty());
 
-  const post = (body: unknown, key?: string, headers: Record<string, string> = {}) =>
-    app.post('/todos', body, {
-      headers: { ...headers, ...(key !== undefined && { 'Idempotency-Key': key }) },
-    });
+  const post = (body: unknown, key: string | null = 'k1', more: Record<string, string> = {}) =>
+    app.post('/todos', body, { headers: { ...more, ...(key !== null && { 'Idempotency-Key': key }) } });
+  const stamps = (key?: string | null, more?: Record<string, string>) =>
+    post({ title: 'Buy stamps' }, key, more);
+  const bread = () => post({ title: 'Buy bread' });
   const count = () => app.database.collection('todos').countDocuments();
   const keys = () => app.database.collection('idempotency_keys');
 
   it('replays the first answer, byte for byte, and creates nothing', async () => {
-    const first = await post({ title: 'Buy stamps' }, 'k1');
+    const first = await stamps();
     expect(first.status).toBe(201);
-    expectReplay(await post({ title: 'Buy stamps' }, 'k1'), first);
-    expectReplay(await post({ title: 'Buy stamps' }, 'k1'), first);
+    expectReplay(await stamps(), first);
+    expectReplay(await stamps(), first);
     expect(await count()).toBe(1);
   });
 
   it('replays the first answer, whatever has happened to the record, and whatever is preferred now', async () => {
-    const first = await post({ title: 'Buy stamps' }, 'k1', { Prefer: 'return=representation' });
+    const first = await stamps('k1', { Prefer: 'return=representation' });
     expect(first.headers.get('preference-applied')).toBe('return=representation');
     await app.del(`/todos/${first.body._id}`);
-    expectReplay(await post({ title: 'Buy stamps' }, 'k1'), first);
+    expectReplay(await stamps(), first);
     expect(await count()).toBe(0);
   });
 
   it('creates a record for each key, and for each request without one', async () => {
     const answers: TestResponse[] = [];
-    for (const key of ['k1', 'k2', undefined, undefined])
-      answers.push(await post({ title: 'Buy stamps' }, key));
+    for (const key of ['k1', 'k2', null, null]) answers.push(await stamps(key));
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
     expect(answers.some(isReplay)).toBe(false);
     expect(await count()).toBe(4);
@@ -61,67 +63,64 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
   });
 
   it('rejects the key with a body of different bytes, even if they mean the same', async () => {
-    const first = await post('{"title":"Buy stamps"}', 'k1');
+    const first = await post('{"title":"Buy stamps"}');
     for (const body of ['{"title":"Buy bread"}', '{"title": "Buy stamps"}', '{}']) {
-      const { status, body: problem } = await post(body, 'k1');
+      const { status, body: problem } = await post(body);
       expect(status).toBe(422);
       expect(problem).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED', title: 'Idempotency key reused' });
     }
-    expectReplay(await post('{"title":"Buy stamps"}', 'k1'), first);
+    expectReplay(await post('{"title":"Buy stamps"}'), first);
     expect(await count()).toBe(1);
   });
 
   it('replays a problem byte for byte until the client chooses a new key', async () => {
-    const first = await post({ title: 7, colour: 'red' }, 'k1');
+    const first = await post({ title: 7, colour: 'red' });
     expect(first.status).toBe(400);
     expect(first.body.errors).toHaveLength(2);
-    const replay = await post({ title: 7, colour: 'red' }, 'k1');
+    const replay = await post({ title: 7, colour: 'red' });
     expectReplay(replay, first);
     expect(replay.body.requestId).toBe(first.headers.get('x-request-id'));
     expect(replay.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
-    expect((await post({ title: 'Buy stamps' }, 'k1')).status).toBe(422);
+    expect((await stamps()).status).toBe(422);
   });
 
   it('does not keep answers to unreadable requests', async () => {
-    expect((await post('{"title":', 'k1')).status).toBe(400);
+    expect((await post('{"title":')).status).toBe(400);
     expect((await post('x', 'k1', { 'Content-Type': 'text/plain' })).status).toBe(415);
-    const first = await post({ title: 'Buy stamps' }, 'k1');
-    expect(first.status).toBe(201);
-    expect(isReplay(first)).toBe(false);
+    const first = await stamps();
+    expect([first.status, isReplay(first)]).toEqual([201, false]);
   });
 
   it.each(['', 'two words', 'ümlaut', 'x'.repeat(256), 'one, two'])('rejects the key "%s"', async (key) => {
     const latin1 = Buffer.from(key).toString('latin1');
-    const { status, body } = await post({ title: 'Buy stamps' }, latin1);
-    expect(status).toBe(400);
     const detail = '"Idempotency-Key" must be given once, as 1 to 255 visible ASCII characters.';
-    expect(body.errors).toEqual([{ parameter: 'Idempotency-Key', detail }]);
+    expectInvalid(await stamps(latin1), '/todos', { parameter: 'Idempotency-Key', detail });
     expect(await count()).toBe(0);
   });
 
   it('accepts every visible ASCII character, up to 255 of them', async () => {
     const visible = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).join('');
     for (const key of [visible, 'x'.repeat(255), '"8e03978e-40d5-43e8-bc93-6894a57f9324"']) {
-      const first = await post({ title: 'Buy stamps' }, key);
+      const first = await stamps(key);
       expect(first.status).toBe(201);
-      expectReplay(await post({ title: 'Buy stamps' }, key), first);
+      expectReplay(await stamps(key), first);
     }
   });
 
   it('carries a request out once, however many arrive at the same time', async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => post({ title: 'Buy stamps' }, 'k1')));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => stamps()));
     const [first, ...others] = answers.filter(({ status }) => status === 201).sort(byReplay);
     for (const replay of others) expectReplay(replay, first as TestResponse);
     for (const { status, headers, body } of answers.filter((answer) => answer.status !== 201)) {
       expect([status, headers.get('retry-after'), body.code]).toEqual([409, '1', 'IDEMPOTENCY_KEY_IN_USE']);
     }
     expect(await count()).toBe(1);
-    expectReplay(await post({ title: 'Buy stamps' }, 'k1'), first as TestResponse);
+    expectReplay(await stamps(), first as TestResponse);
   });
 
   it('keeps an answer for 24 hours, and only a hash of the body', async () => {
     const before = Date.now();
-    await post({ title: 'A very private title' }, 'k1');
+    await post({ title: 'A very private title' });
     const stored = await keys().findOne();
     const expiresIn = (stored?.expiresAt as Date).getTime() - DAY_MS;
     expect(expiresIn).toBeGreaterThanOrEqual(before);
@@ -132,13 +131,12 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
   });
 
   it('treats an expired key as new, even if the database still has it, and with another body', async () => {
-    const first = await post({ title: 'Buy stamps' }, 'k1');
+    const first = await stamps();
     await keys().updateMany({}, { $set: { expiresAt: new Date() } });
-    const second = await post({ title: 'Buy bread' }, 'k1');
-    expect(second.status).toBe(201);
-    expect(isReplay(second)).toBe(false);
+    const second = await bread();
+    expect([second.status, isReplay(second)]).toEqual([201, false]);
     expect(second.body._id).not.toBe(first.body._id);
-    expectReplay(await post({ title: 'Buy bread' }, 'k1'), second);
+    expectReplay(await bread(), second);
     expect(await count()).toBe(2);
   });
 
@@ -147,32 +145,33 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
     ['makes the record of a process that died before it could, with the identifier that was reserved', true],
   ])('%s', async (_title, isLost) => {
     const whole = { Prefer: 'return=representation' };
-    const first = await post({ title: 'Buy stamps' }, 'k1', isLost ? {} : whole);
+    const first = await stamps('k1', isLost ? {} : whole);
     await keys().updateMany({}, { $unset: { answer: 1 }, $set: { leaseUntil: new Date() } });
     if (isLost) await app.database.collection('todos').deleteMany({});
-    const second = await post({ title: 'Buy stamps' }, 'k1', isLost ? {} : whole);
+    const second = await stamps('k1', isLost ? {} : whole);
     expect(isLost ? second.body : repeated(second)).toEqual(isLost ? first.body : repeated(first));
-    expectReplay(await post({ title: 'Buy stamps' }, 'k1'), second);
+    expectReplay(await stamps(), second);
     expect(await count()).toBe(1);
   });
 
   it('waits for a process that may be alive for 10 seconds at most', async () => {
     const before = Date.now();
-    await post({ title: 'Buy stamps' }, 'k1');
+    await stamps();
     const lease = ((await keys().findOne())?.leaseUntil as Date).getTime();
     expect(lease).toBeGreaterThan(before);
     expect(lease).toBeLessThanOrEqual(Date.now() + 10_000);
     await keys().updateMany({}, { $unset: { answer: 1 }, $set: { leaseUntil: new Date(lease + 60_000) } });
-    const { status, headers } = await post({ title: 'Buy stamps' }, 'k1');
+    const { status, headers } = await stamps();
     expect([status, headers.get('retry-after')]).toEqual([409, '1']);
-    expect((await post({ title: 'Buy bread' }, 'k1')).status).toBe(422);
+    expect((await bread()).status).toBe(422);
   });
 
   it('shows pages of other origins whether an answer is a replay', async () => {
-    const { headers } = await post({ title: 'Buy stamps' }, 'k1', { Origin: 'https://app.example' });
+    const Origin = 'https://app.example';
+    const { headers } = await stamps('k1', { Origin });
     expect(headers.get('access-control-expose-headers')).toContain('Idempotency-Replayed');
-    const replay = await post({ title: 'Buy stamps' }, 'k1', { Origin: 'https://app.example' });
-    expect(replay.headers.get('access-control-allow-origin')).toBe('https://app.example');
+    const replay = await stamps('k1', { Origin });
+    expect(replay.headers.get('access-control-allow-origin')).toBe(Origin);
   });
 });
 
@@ -186,27 +185,31 @@ describe('Idempotency-Key of posts', () => {
     app.post('/posts/api', body, { token, headers: { 'Idempotency-Key': key } });
 
   it('belongs to a tenant and its user', async () => {
-    const [emma, otto, globex] = [
-      tokenOf(ACME, { sub: 'emma' }),
-      tokenOf(ACME, { sub: 'otto' }),
-      tokenOf(GLOBEX, { sub: 'emma' }),
-    ];
-    const firsts = [await post(emma), await post(otto), await post(globex)];
-    expect(firsts.map(({ status }) => status)).toEqual([201, 201, 201]);
-    expect(firsts.some(isReplay)).toBe(false);
-    expect(new Set(firsts.map(({ body }) => body._id)).size).toBe(3);
+    const owners = [
+      [ACME, 'emma'],
+      [ACME, 'otto'],
+      [GLOBEX, 'emma'],
+    ] as const;
+    const firsts: TestResponse[] = [];
+    for (const [tenant, sub] of owners) firsts.push(await post(tokenOf(tenant, { sub })));
+    expect(firsts.map((one) => [one.status, isReplay(one)])).toEqual(Array(3).fill([201, false]));
+    expect(new Set(firsts.map(({ body }) => body._id as string)).size).toBe(3);
     // A new token of the same user is the same caller.
-    const renewed = tokenOf(ACME, { sub: 'emma', exp: Math.floor(Date.now() / 1_000) + 7_200 });
+    const renewed = tokenOf(ACME, { sub: 'emma', exp: inSeconds(7_200) });
     expectReplay(await post(renewed), firsts[0] as TestResponse);
   });
 
-  it('belongs to a path', async () => {
-    const token = tokenOf(ACME);
-    const first = await post(token);
-    const headers = { 'Idempotency-Key': 'k1' };
-    const todo = await app.post('/todos', { title: 'Release notes' }, { headers });
-    expect([first.status, todo.status]).toEqual([201, 201]);
-    expect(isReplay(todo)).toBe(false);
+  it('belongs to a path, and to every spelling of its URL', async () => {
+    const first = await post(tokenOf(ACME));
+    const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': 'k1' };
+    const sent = { method: 'POST', headers, body: '{"title":"Release notes"}' };
+    const todos: TestResponse[] = [];
+    for (const path of ['/todos', '/%74odos', '/todos?', '/todos?&'])
+      todos.push(await sendRaw(app.url, { ...sent, path }));
+    expect([first, ...todos].map(({ status }) => status)).toEqual([201, 201, 201, 201, 201]);
+    expect(todos.map(isReplay)).toEqual([false, true, true, true]);
+    expect(new Set(todos.map(({ body }) => body._id as string)).size).toBe(1);
+    expect((await app.get('/todos/count')).body).toEqual({ count: 1 });
   });
 
   it('is replayed only to a caller who is let in', async () => {

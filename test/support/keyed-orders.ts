@@ -1,36 +1,24 @@
-import { CRUD_CONNECTION } from '../../src/common/database/index.js';
 import { Body, ConflictException, Injectable, Param } from '@nestjs/common';
-import { InjectConnection, Prop, Schema } from '@nestjs/mongoose';
+import { InjectConnection, Prop } from '@nestjs/mongoose';
 import { ApiProperty } from '@nestjs/swagger';
 import { type Connection, Types } from 'mongoose';
 import {
   CrudAction,
   CrudController,
-  crudOptions,
+  CrudModule,
   CrudService,
   InjectCrudService,
-  type Stored,
 } from '../../src/common/crud/index.js';
+import { CRUD_CONNECTION } from '../../src/common/database/index.js';
 import { IsText } from '../../src/common/fields/index.js';
 import { CurrentScope, currentTenant, type TenantScope } from '../../src/common/tenancy/index.js';
+import { type Made, resource } from './resource.js';
 
-class LineInput {
-  @IsText({ max: 80 }) text!: string;
-}
-
-@Schema({ timestamps: true })
-class Line extends LineInput {}
-
-export const lines = crudOptions({ entity: Line, input: LineInput, name: 'lines', bulk: true, import: true });
+const lines = resource({ name: 'lines', bulk: true, import: true });
 
 class OrderInput {
   @IsText({ max: 80 }) text!: string;
   @Prop({ type: String, unique: true, sparse: true }) @IsText({ max: 20, optional: true }) code?: string;
-}
-
-@Schema({ timestamps: true })
-class Order extends OrderInput {
-  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
 }
 
 class OrderSecret {
@@ -39,31 +27,33 @@ class OrderSecret {
 }
 
 /** What the hooks of orders were called for, and what they wait for. */
-class Watched {
-  readonly calls: string[] = [];
-  gate: Promise<void> = Promise.resolve();
-  failure?: () => Error;
+export const watched = {
+  calls: [] as string[],
+  gate: Promise.resolve(),
+  failure: undefined as (() => Error) | undefined,
 
-  async beforeCreate({ record }: { record: { text?: string } }) {
-    this.calls.push(`before ${record.text}`);
-    await this.gate;
-    if (this.failure) throw this.failure();
-  }
+  reset: () => void Object.assign(watched, { calls: [], gate: Promise.resolve(), failure: undefined }),
 
-  afterCreate({ record }: { record: { text?: string } }) {
-    this.calls.push(`after ${record.text}`);
-  }
-}
-export const watched = new Watched();
+  /** Lets the hooks wait until what it gives back is called. */
+  closeGate() {
+    let open = (): void => undefined;
+    watched.gate = new Promise((resolve) => (open = resolve));
+    return () => open();
+  },
+};
 
-export const orders = crudOptions({
-  entity: Order,
-  input: OrderInput,
+const orders = resource({
   name: 'orders',
+  fields: OrderInput,
+  kept: { tenant: Prop({ type: Types.ObjectId, required: true }) },
   isolationFields: { all: { tenant: currentTenant } },
   hooks: {
-    beforeCreate: (context) => watched.beforeCreate(context as never),
-    afterCreate: (context) => watched.afterCreate(context as never),
+    async beforeCreate({ record }) {
+      watched.calls.push(`before ${String(record.text)}`);
+      await watched.gate;
+      if (watched.failure) throw watched.failure();
+    },
+    afterCreate: ({ record }) => void watched.calls.push(`after ${String(record.text)}`),
   },
   routes: { create: { errors: [409, 418] } },
   bulk: true,
@@ -71,22 +61,23 @@ export const orders = crudOptions({
 
 @Injectable()
 export class OrdersService extends CrudService.for(orders) {
-  @InjectCrudService(Line) readonly lines!: CrudService<Line, LineInput>;
+  @InjectCrudService(lines.entity) readonly lines!: CrudService<Made, Made>;
   @InjectConnection(CRUD_CONNECTION) readonly connection!: Connection;
 
   /** Each order begins with two lines; no two orders have one text. */
-  override async create(scope: TenantScope, input: OrderInput): Promise<Stored<Order>> {
+  override async create(scope: TenantScope, input: Made) {
+    const name = String(input.text);
     for await (const { text } of this.list(scope)) {
-      if (text === input.text) throw new ConflictException('There is such an order.');
+      if (text === name) throw new ConflictException('There is such an order.');
     }
-    await this.lines.create(scope, { text: `${input.text}, first` });
+    await this.lines.create(scope, { text: `${name}, first` });
     const order = await super.create(scope, input);
-    await this.lines.create(scope, { text: `${input.text}, second` });
+    await this.lines.create(scope, { text: `${name}, second` });
     return order;
   }
 }
 
-export class OrdersController extends CrudController(orders, OrdersService) {
+class OrdersController extends CrudController(orders, OrdersService) {
   @CrudAction(orders, {
     method: 'POST',
     path: 'secret',
@@ -96,7 +87,7 @@ export class OrdersController extends CrudController(orders, OrdersService) {
     unkept: ['secret'],
   })
   async withSecret(@CurrentScope() scope: TenantScope, @Body() body: OrderInput) {
-    const { _id } = await this.service.create(scope, body);
+    const { _id } = await this.service.create(scope, { ...body });
     return { _id, secret: `secret of ${body.text}` };
   }
 
@@ -105,3 +96,10 @@ export class OrdersController extends CrudController(orders, OrdersService) {
     return this.service.update(scope, id, { code: 'marked' });
   }
 }
+
+/** Orders with code of their own, and the lines that they write. */
+export const keyedOrders = CrudModule.forFeature(orders, {
+  controller: OrdersController,
+  service: OrdersService,
+  imports: [CrudModule.forFeature(lines)],
+});
