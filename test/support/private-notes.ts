@@ -1,17 +1,19 @@
-import { Injectable, type Type } from '@nestjs/common';
-import { Prop, Schema } from '@nestjs/mongoose';
+import { Injectable } from '@nestjs/common';
+import { Prop } from '@nestjs/mongoose';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Types } from 'mongoose';
-import { crudOptions, type CrudOptions, CrudService } from '../../src/common/crud/index.js';
+import { CrudService } from '../../src/common/crud/index.js';
 import { IsNested, IsText } from '../../src/common/fields/index.js';
 import { currentTenant, type TenantScope } from '../../src/common/tenancy/index.js';
+import { resource } from './resource.js';
 
 /** What no answer may hold, wherever it is stored. */
 export const HIDDEN = 'known to the house only';
+const secret = Prop({ type: String, select: false, default: HIDDEN });
 
 class Box {
   @IsText({ max: 20, optional: true }) label?: string;
-  @Prop({ type: String, select: false, default: HIDDEN }) secret?: string;
+  @secret secret?: string;
 }
 
 /** The body of a create. */
@@ -30,29 +32,19 @@ export class Wrapped {
   @ApiPropertyOptional({ type: 'object', additionalProperties: true }) data?: object;
 }
 
-/** Options of a resource of the matrix. */
-export type Options = CrudOptions<NoteBase, NoteInput>;
-
-@Schema({ timestamps: true })
-class NoteBase extends NoteInput {
-  @Prop({ type: Types.ObjectId, required: true }) tenant!: Types.ObjectId;
-  @Prop({ type: String, select: false, default: HIDDEN }) secret?: string;
-  @Prop({ type: Date }) deletedAt?: Date;
-}
-
 /** A resource that is private in every action, with an entity of its own. */
-export function privateNotes(name: string): Options {
-  @Schema({ timestamps: true })
-  class Note extends NoteBase {}
-  Object.defineProperty(Note, 'name', { value: `Note${name.replaceAll('-', '')}` });
-  return crudOptions({
-    entity: Note as Type<NoteBase>,
-    input: NoteInput,
+export const privateNotes = (name: string) =>
+  resource({
     name,
+    class: `Note${name.replaceAll('-', '')}`,
+    fields: class extends NoteInput {},
+    kept: { tenant: Prop({ type: Types.ObjectId, required: true }), secret, deletedAt: Prop({ type: Date }) },
     isolationFields: { all: { tenant: currentTenant } },
     archive: { field: 'deletedAt' },
   });
-}
+
+/** Options of a resource of the matrix. */
+export type Options = ReturnType<typeof privateNotes>;
 
 /** A service whose own methods filter as the verbs do. */
 export function serviceOf(options: Options) {
@@ -67,14 +59,12 @@ export function serviceOf(options: Options) {
     }
 
     async reachOne(scope: TenantScope, id: string) {
-      const { store } = this;
-      return (await store.findOne(this.filterOf('get', scope, id))) ?? super.get(scope, id);
+      return (await this.store.findOne(this.filterOf('get', scope, id))) ?? super.get(scope, id);
     }
 
     async drop(scope: TenantScope, id: string) {
-      return (
-        (await this.resource.writes.remove(scope, this.filterOf('del', scope, id))) ?? super.del(scope, id)
-      );
+      const removed = await this.resource.writes.remove(scope, this.filterOf('del', scope, id));
+      return removed ?? super.del(scope, id);
     }
   }
   return NotesService;

@@ -24,17 +24,14 @@ const ACTION_NAMES = Object.keys(ACTIONS) as MatrixAction[];
 type Host = Pick<TestApp, 'url' | 'database' | 'request' | 'close'>;
 let app: Host;
 
-/** Each platform has resources of its own, since a controller is made for one application. */
 const PLATFORMS = ['the service', 'Express', 'Fastify'] as const;
-const resourcesOf = Object.fromEntries(PLATFORMS.map((platform) => [platform, matrixResources()]));
 
-async function start(platform: (typeof PLATFORMS)[number]): Promise<Host> {
-  const features = [...(resourcesOf[platform]?.values() ?? [])].map(({ options, controller, service }) =>
+async function start(platform: (typeof PLATFORMS)[number], resources: MatrixResource[]): Promise<Host> {
+  const features = resources.map(({ options, controller, service }) =>
     CrudModule.forFeature(options, { controller, service }),
   );
   if (platform === 'the service') return createResourceApp(...features);
-  const plain = await createPlainApp(platform, features);
-  return { ...plain, request: sendUnchecked };
+  return { ...(await createPlainApp(platform, features)), request: sendUnchecked };
 }
 
 /** A live and an archived record of each tenant, as the store has them. */
@@ -105,21 +102,22 @@ function sizeOf(body: unknown): number {
 const of = (owner: string, records: readonly mongoose.mongo.Document[]) =>
   records.filter(({ tenant }) => String(tenant) === owner);
 
-const writes: readonly MatrixAction[] = ['create', 'update', 'del'];
-const cells = PLATFORMS.flatMap((platform) =>
-  [...(resourcesOf[platform]?.entries() ?? [])].flatMap(([place, resource]) =>
-    ACTION_NAMES.map((action) => ({ platform, place, action, resource })),
-  ),
-);
+/** What nobody may see of another tenant's, or at all. */
+const HIDDEN_FROM_GLOBEX = /of acme|__v|known to the house/;
 
 describe.each(PLATFORMS)('on %s', (platform) => {
+  // A controller is made for one application.
+  const resources = [...matrixResources()].map(([place, resource]) => ({ place, resource }));
   beforeAll(async () => {
     untouched.clear();
-    app = await start(platform);
+    app = await start(
+      platform,
+      resources.map(({ resource }) => resource),
+    );
   });
   afterAll(() => app.close());
 
-  describe.each(cells.filter((cell) => cell.platform === platform))(
+  describe.each(resources.flatMap((cell) => ACTION_NAMES.map((action) => ({ ...cell, action }))))(
     '$place: $action',
     ({ action, resource }) => {
       it.each([
@@ -136,7 +134,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       it('shows and changes nothing of another tenant', async () => {
         const stored = await seed(resource);
         const response = await send(resource, action, { token: globex });
-        expect(response.text).not.toMatch(/of acme|__v|known to the house/);
+        expect(response.text).not.toMatch(HIDDEN_FROM_GLOBEX);
         const after = await stored();
         expect(of(ACME, after)).toEqual(of(ACME, seeds()));
         expect(of(GLOBEX, after)).toHaveLength(action === 'create' ? 3 : 2);
@@ -147,8 +145,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       it('serves its own tenant, and shows nothing hidden', async () => {
         const stored = await seed(resource);
         const response = await send(resource, action, { token: acme });
-        expect(response.status).toBeGreaterThanOrEqual(200);
-        expect(response.status).toBeLessThan(300);
+        expect(Math.floor(response.status / 100)).toBe(2);
         expect(response.text).not.toMatch(/of globex|__v|known to the house/);
         if (['list', 'page', 'count'].includes(action)) expect(sizeOf(response.body)).toBe(1);
         if (action === 'archived') expect(sizeOf(response.body)).toBe(2);
@@ -166,7 +163,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
         expect(own).toEqual(expected[action] ?? ['of acme']);
       });
 
-      if (writes.includes(action) && action !== 'del') {
+      if (action === 'create' || action === 'update') {
         it.each([
           ['another tenant', { text: 'new', tenant: GLOBEX }],
           ['a hidden field', { text: 'new', secret: 'mine' }],
@@ -185,25 +182,24 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   );
 
   // An own route in the place of the list has no queries in bodies.
-  const listed = cells.filter(
-    ({ platform: at, action, place }) =>
-      at === platform && action === 'list' && place !== 'CrudAction · override',
+  describe.each(resources.filter(({ place }) => place !== 'CrudAction · override'))(
+    '$place: queries in bodies',
+    ({ resource }) => {
+      it.each([
+        ['QUERY', ''],
+        ['POST', '/query'],
+      ])('%s is isolated as the list is', async (method, below) => {
+        await seed(resource);
+        const ask = (token: string | undefined, body: object) =>
+          sendUnchecked(method, `/${resource.options.name}${below}`, { token, body });
+        expect((await ask(undefined, {})).status).toBe(401);
+        expect((await ask(tokenOf(undefined, { sub: 'nobody' }), {})).status).toBe(403);
+        for (const body of [{}, { limit: 50 }, { archived: 'include' }]) {
+          const { text, body: answered } = await ask(globex, body);
+          expect(text).not.toMatch(HIDDEN_FROM_GLOBEX);
+          expect(sizeOf(answered)).toBe('archived' in body ? 2 : 1);
+        }
+      });
+    },
   );
-  describe.each(listed)('$place: queries in bodies', ({ resource }) => {
-    it.each([
-      ['QUERY', ''],
-      ['POST', '/query'],
-    ])('%s is isolated as the list is', async (method, below) => {
-      await seed(resource);
-      const ask = (token: string | undefined, body: object) =>
-        sendUnchecked(method, `/${resource.options.name}${below}`, { token, body });
-      expect((await ask(undefined, {})).status).toBe(401);
-      expect((await ask(tokenOf(undefined, { sub: 'nobody' }), {})).status).toBe(403);
-      for (const body of [{}, { limit: 50 }, { archived: 'include' }]) {
-        const { text, body: answered } = await ask(globex, body);
-        expect(text).not.toMatch(/of acme|__v|known to the house/);
-        expect(sizeOf(answered)).toBe('archived' in body ? 2 : 1);
-      }
-    });
-  });
 });

@@ -1,6 +1,6 @@
 import mongoose from 'mongoose';
 import type { Random } from '../random.js';
-import type { TestApp } from '../test-app.js';
+import type { TestApp, TestResponse as Answer } from '../test-app.js';
 import { type Archived, type Caller, IsolationModel, type ModelRecord } from './isolation-model.js';
 import { SURFACES } from './resources.js';
 import { REFERENCES, type Surface } from './surfaces.js';
@@ -18,15 +18,6 @@ export interface Operation {
   path: string;
   /** The vault in the path of cards. */
   vault?: string;
-}
-
-export interface Answer {
-  status: number;
-  headers: Headers;
-  text: string;
-  // Bodies of every resource, compared with the model member by member.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  body: any;
 }
 
 export type Body = Record<string, unknown>;
@@ -55,27 +46,19 @@ export class IsolationChecks {
   protected async send(method: string, at: Operation, suffix: string, parts: Parts): Promise<Answer> {
     const { path, caller } = at;
     const { body, archived, key, tag, headers } = parts;
-    const sent = typeof body === 'object' ? JSON.stringify(body) : body;
-    const response = await fetch(`${this.app.url}${path}${suffix}`, {
-      method,
+    const answer = await this.app.request(method, `${path}${suffix}`, {
+      ...{ body, token: caller.token },
       headers: {
-        ...(sent !== undefined && { 'Content-Type': 'application/json' }),
-        ...(caller.token !== undefined && { Authorization: `Bearer ${caller.token}` }),
         ...(key !== undefined && { 'Idempotency-Key': key }),
         ...(tag !== undefined && { 'If-Match': tag }),
         ...headers,
       },
-      body: sent,
     });
-    const text = await response.text();
-    const isLines = response.headers.get('content-type')?.startsWith('application/x-ndjson');
-    const parsed: unknown = isLines ? linesOf(text) : text === '' ? undefined : JSON.parse(text);
-    const answer = { status: response.status, headers: response.headers, text, body: parsed };
     this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1);
     const what = `${method} ${path}${suffix} by ${caller.tenant}/${caller.sub}`;
     this.expect(answer.status < 500, `${what} does not fail`, answer);
-    this.expectNothingForeign(what, caller, archived, sent ?? '', answer);
-    if (method === 'GET' && answer.status === 200) this.expectReadable(what, caller, archived, parsed);
+    this.expectNothingForeign(what, caller, archived, JSON.stringify(body ?? ''), answer);
+    if (method === 'GET' && answer.status === 200) this.expectReadable(what, caller, archived, answer.body);
     return answer;
   }
 
@@ -223,6 +206,3 @@ const referencesIn = (body: Body): Record<string, string> =>
   Object.fromEntries(
     Object.keys(REFERENCES).flatMap((field) => (body[field] ? [[field, String(body[field])]] : [])),
   );
-
-const linesOf = (text: string) =>
-  text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as unknown]));

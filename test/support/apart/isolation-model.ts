@@ -1,5 +1,5 @@
 import { SURFACES } from './resources.js';
-import { REFERENCES, type Surface } from './surfaces.js';
+import { REFERENCES, type Stored, type Surface } from './surfaces.js';
 
 /** Who calls: a person of a tenant, a token that names nobody, or no token at all. */
 export interface Caller {
@@ -118,25 +118,17 @@ export class IsolationModel {
   }
 
   /** What is wrong with the contents of a database. */
-  *differencesTo(contents: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>) {
-    for (const { name, text, archive } of SURFACES) {
-      const stored = new Map(contents[name]?.map((record) => [String(record._id), record]));
-      for (const record of this.of(name)) {
-        const { id, word, references, isArchived, ...owned } = record;
-        const found = stored.get(id);
-        stored.delete(id);
-        const asStored = (field: string) => (found?.[field] === undefined ? undefined : String(found[field]));
-        const { tenant, owner, vault = references.vault } = owned;
-        const expected = [word, isArchived, tenant, owner, vault, references.keeper];
-        const actual = [
-          ...[asStored(text), archive !== undefined && found?.[archive] !== undefined],
-          ...['tenant', 'owner', 'vault', 'keeper'].map(asStored),
-        ];
-        if (JSON.stringify(actual) !== JSON.stringify(expected)) {
-          yield `${name} ${id} is stored as ${JSON.stringify(actual)}, not ${JSON.stringify(expected)}`;
-        }
-      }
-      for (const id of stored.keys()) yield `${name} ${id} is stored, but should not be`;
+  *differencesTo(contents: Readonly<Record<string, readonly Stored[]>>) {
+    for (const { name, text, archive = '' } of SURFACES) {
+      const expected = this.of(name).map(({ id, word, isArchived, tenant, owner, references, vault }) =>
+        JSON.stringify([id, word, isArchived, tenant, owner, vault ?? references.vault, references.keeper]),
+      );
+      const actual = (contents[name] ?? []).map((found) => {
+        const others = ['tenant', 'owner', 'vault', 'keeper'].map((field) => found[field]?.toString());
+        return JSON.stringify([String(found._id), found[text], found[archive] !== undefined, ...others]);
+      });
+      for (const one of expected) if (!actual.includes(one)) yield `${name} are not stored as ${one}`;
+      for (const one of actual) if (!expected.includes(one)) yield `${name} are stored as ${one}`;
     }
   }
 

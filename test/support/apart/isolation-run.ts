@@ -1,7 +1,7 @@
 import type { Random } from '../random.js';
 import { ACME, GLOBEX } from '../tenants.js';
-import type { TestApp } from '../test-app.js';
-import type { Answer, Body, Operation } from './isolation-checks.js';
+import type { TestApp, TestResponse as Answer } from '../test-app.js';
+import type { Body, Operation } from './isolation-checks.js';
 import type { Archived, Caller, ModelRecord } from './isolation-model.js';
 import { IsolationWrites } from './isolation-writes.js';
 import { SURFACES } from './resources.js';
@@ -225,9 +225,6 @@ export class IsolationRun extends IsolationWrites {
 }
 
 function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {
-  return Object.entries(parameters)
-    .flatMap(([name, value]) =>
-      value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`],
-    )
-    .join('&');
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  return given.map((pair) => pair.map((part = '') => encodeURIComponent(part)).join('=')).join('&');
 }

@@ -1,4 +1,5 @@
-import { type Answer, type Body, IsolationChecks, type Operation } from './isolation-checks.js';
+import type { TestResponse as Answer } from '../test-app.js';
+import { type Body, IsolationChecks, type Operation } from './isolation-checks.js';
 import { SURFACES } from './resources.js';
 import type { Surface } from './surfaces.js';
 
@@ -121,10 +122,8 @@ export abstract class IsolationWrites extends IsolationChecks {
     const answer = await this.send('POST', operation, '/import', { body, headers });
     if (answer.status !== 200)
       return this.expectStatus('import', operation, answer, this.refusal(operation, true) ?? 200);
-    const results = answer.text.split('\n').filter(Boolean);
-    for (const [i, each] of bodies.entries()) {
-      const result = JSON.parse(results[i] ?? '{}') as { status: number };
-      this.expectCreated(operation, each, { ...answer, status: result.status, body: result });
-    }
+    const results = answer.body as { status: number }[];
+    for (const [i, each] of bodies.entries())
+      this.expectCreated(operation, each, { ...answer, status: results[i]?.status ?? 0, body: results[i] });
   }
 }
