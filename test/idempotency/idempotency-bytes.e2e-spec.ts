@@ -3,21 +3,20 @@ import mongoose from 'mongoose';
 import { StoredBytes } from '../../src/common/idempotency/stored-bytes.js';
 import { eventually } from '../support/eventually.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
+import { expectProblem } from '../support/problems.js';
 import { acme } from '../support/tenants.js';
 import { createTestApp, type TestApp, useTestApp } from '../support/test-app.js';
 
 const times = (count: number, text: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => text(i)).join(',');
 
+const MANY = `{"create":{${times(60, (i) => `"${i}":1`)}}}`;
+
 /** Bodies whose answers repeat more than was sent. */
 const AMPLIFYING: [name: string, path: string, body: string][] = [
   ['operations that are none', '/todos/bulk', `{"operations":[${times(1_000, () => '1')}]}`],
   ['operations with unknown members', '/todos/bulk', `{"operations":[${times(600, () => '{"a":1}')}]}`],
-  [
-    'operations with unknown fields',
-    '/todos/bulk',
-    `{"operations":[${times(100, () => `{"create":{${times(60, (i) => `"${i}":1`)}}}`)}]}`,
-  ],
+  ['operations with unknown fields', '/todos/bulk', `{"operations":[${times(100, () => MANY)}]}`],
   ['operations on wrong ids', '/todos/bulk', `{"operations":[${times(1_000, () => '{"del":{"_id":"1"}}')}]}`],
   ['unknown fields', '/todos', `{${times(400, (i) => `"a${i}":1`)}}`],
   ['one long name', '/todos', `{"${'x'.repeat(500_000)}":1}`],
@@ -26,6 +25,9 @@ const AMPLIFYING: [name: string, path: string, body: string][] = [
 
 /** Beside what was sent, and beside 16 times that: the envelope of an answer, and 40 bytes for each operation. */
 const MAX_ANSWER = 65_536 + 40 * 1_000;
+
+/** A faulty record that is no smaller than what is told of it. */
+const LARGE = { title: 7, description: 'x'.repeat(100) };
 
 describe('what an idempotency key stores', () => {
   const app = useTestApp({ env: { WORKER: 'off' } });
@@ -49,13 +51,9 @@ describe('what an idempotency key stores', () => {
 
   it('is 400 with at most 50 faults and no long name in the answer', async () => {
     const name = 'x'.repeat(5_000);
-    for (const { body, text } of [
-      await app.post('/todos', { [name]: 1 }),
-      await app.get(`/todos?${name}=1`),
-      await app.get(`/todos?title[${name}]=1`),
-      await app.get(`/todos?sort=${name}`),
-      await app.get(`/todos?fields=${name}`),
-    ]) {
+    const queries = [`${name}=1`, `title[${name}]=1`, `sort=${name}`, `fields=${name}`];
+    const answers = queries.map((query) => app.get(`/todos?${query}`));
+    for (const { body, text } of [await app.post('/todos', { [name]: 1 }), ...(await Promise.all(answers))]) {
       expect(body.code).toBe('VALIDATION_FAILED');
       expect(text.length).toBeLessThan(9_000);
       expect(text).toMatch(/Allowed: /);
@@ -65,13 +63,13 @@ describe('what an idempotency key stores', () => {
   });
 
   it('tells each of the first operations what is wrong with it, and the code of each of the others', async () => {
-    const operations = [...Array.from({ length: 999 }, () => 1), { create: { title: 'Tea' } }];
-    const results = (await app.post('/todos/bulk', { operations })).body.results as Record<string, unknown>[];
+    const resultsOf = async (operations: unknown[]) =>
+      (await app.post('/todos/bulk', { operations })).body.results as Record<string, unknown>[];
+    const results = await resultsOf([...Array<number>(999).fill(1), { create: { title: 'Tea' } }]);
     expect(results[0]).toMatchObject({ status: 400, code: 'VALIDATION_FAILED', detail: expect.any(String) });
     expect(results[998]).toEqual({ status: 400, code: 'VALIDATION_FAILED' });
     expect(results[999]).toMatchObject({ status: 201 });
-    const large = Array.from({ length: 500 }, () => ({ create: { title: 7, description: 'x'.repeat(100) } }));
-    const told = (await app.post('/todos/bulk', { operations: large })).body.results as typeof results;
+    const told = await resultsOf(Array<object>(500).fill({ create: LARGE }));
     expect(told.filter(({ detail }) => typeof detail === 'string')).toHaveLength(500);
   });
 
@@ -81,10 +79,9 @@ describe('what an idempotency key stores', () => {
       const { body, text } = await app.post('/todos/import', lines.join('\n'), { headers });
       return { lines: body as { line: number; code: string; detail?: string }[], bytes: text.length };
     };
-    const record = JSON.stringify({ title: 7, description: 'x'.repeat(100) });
-    const ordinary = await importing(Array.from({ length: 2_000 }, () => record));
+    const ordinary = await importing(Array<string>(2_000).fill(JSON.stringify(LARGE)));
     expect(ordinary.lines.filter(({ detail }) => detail !== undefined)).toHaveLength(2_000);
-    const hostile = await importing(Array.from({ length: 2_000 }, () => '1'));
+    const hostile = await importing(Array<string>(2_000).fill('1'));
     expect(hostile.lines.map(({ line, code }) => `${line} ${code}`)).toEqual(
       Array.from({ length: 2_000 }, (_, i) => `${i + 1} VALIDATION_FAILED`),
     );
@@ -118,13 +115,11 @@ describe('a client that has stored as much with idempotency keys as it may', () 
     await app.close();
   });
 
-  const headersOf = (address: string, key: string) => ({
-    'X-Forwarded-For': address,
-    ...(key && { 'Idempotency-Key': key }),
-  });
   let number = 0;
-  const post = (one: TestApp, address: string, key = `key-${number++}`) =>
-    one.post('/todos', { title: 'Tea' }, { headers: headersOf(address, key) });
+  const post = (one: TestApp, address: string, key = `key-${number++}`) => {
+    const headers = { 'X-Forwarded-For': address, ...(key && { 'Idempotency-Key': key }) };
+    return one.post('/todos', { title: 'Tea' }, { headers });
+  };
 
   /** Stores keys until no more is allowed; returns the last answer. */
   async function fill(address: string) {
@@ -139,12 +134,9 @@ describe('a client that has stored as much with idempotency keys as it may', () 
     expect(first.status).toBe(201);
     const before = await app.database.collection('todos').countDocuments();
     const refused = await fill('192.0.2.1');
-    expect(refused.body).toMatchObject({
-      status: 429,
-      code: 'TOO_MANY_REQUESTS',
-      detail:
-        'Your tenant, or your address, has stored as much with Idempotency-Keys as it may in 24 hours. Try again later, or leave the header out.',
-    });
+    const detail =
+      'Your tenant, or your address, has stored as much with Idempotency-Keys as it may in 24 hours. Try again later, or leave the header out.';
+    expectProblem(refused, { status: 429, code: 'TOO_MANY_REQUESTS', detail, instance: '/todos' });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(3_600);
     const stored = (await app.database.collection('todos').countDocuments()) - before;

@@ -89,7 +89,7 @@ export class Worlds {
     for (let i = 0; i < operations; i++) {
       if (this.number % READ_EVERY === 0) await this.read();
       const { random } = this;
-      if (random.chance(0.3)) await this.interfere();
+      if (random.chance(0.35)) await this.interfere();
       else if (random.chance(0.1)) await this.entangle();
       else if (random.chance(0.5))
         await this.compare(this.changes[0].any(random.pick(this.seen), this.own[2]));
@@ -145,7 +145,7 @@ export class Worlds {
     const { random } = this;
     const world = random.below(2);
     const [app, own] = [this.apps[world], this.own[world]] as [TestApp, Own];
-    if (random.chance(0.2)) return this.hide(app);
+    if (random.chance(0.3)) return this.hide(app);
     const request = this.changes[1].any(random.pick(this.unseen), own, true);
     const { status, body } = await this.send(app, request);
     expect({ request, isFault: status >= 500 }).toEqual({ request, isFault: false });
@@ -159,6 +159,7 @@ export class Worlds {
     const value = random.below(9);
     const foreign = new ObjectId(GLOBEX);
     const [name, changes, only] = random.pick<readonly [string, object, object?]>([
+      ['tickets', { salary: value }],
       ['tickets', { salary: value }],
       ['keepers', { secret: `${value}`, formerly: value }],
       ['vaults', { 'box.secret': value, formerly: value }, { box: { $exists: true } }],
