@@ -46,53 +46,24 @@ const TEXTS = [
   ...'a A z Z ab aB a,b a\\b \\ , .* (a+)+$'.split(' '),
   ...['[', '^a', 'a$', 'a|b', '{2}', '%41', 'a b', 'a+b', 'a&b=c', 'null', 'true', '12', '$ne', '-', '#'],
   ...['ß', 'ẞ', 'SS', 'ſ', 's', 'S', 'k', 'K', 'K', 'i', 'I', 'İ', 'ı', 'é', 'e\u0301', 'É', 'σ', 'ς', 'Σ'],
-  ...[
-    'ǆ',
-    'ǅ',
-    'Ǆ',
-    'ﬀ',
-    'Ⅷ',
-    'ⅷ',
-    '😀',
-    '😀 a',
-    '𐐀',
-    '𐐨',
-    '\uffff',
-    '\uFFFD',
-    'a\nb',
-    'b\na',
-    '\n',
-    'a\0b',
-    '\0',
-  ],
-  ...['\0c', '日本'],
+  ...['ǆ', 'ǅ', 'Ǆ', 'ﬀ', 'Ⅷ', 'ⅷ', '😀', '😀 a', '𐐀', '𐐨', '\uffff', '\uFFFD', '日本'],
+  ...['a\nb', 'b\na', '\n', 'a\0b', '\0', '\0c'],
 ];
 /** Those that a title or a tag may be. */
 const NAMES = TEXTS.filter((one) => /\S/.test(one));
-const MOMENTS = [
-  '0001-01-01T00:00:00Z',
-  '1969-12-31T23:59:59.999Z',
-  '2026-01-01T00:00:00Z',
-  '2026-01-01T00:00:00.001Z',
-].map((text) => Date.parse(text));
+const DAYS = ['0001-01-01T00:00:00Z', '1969-12-31T23:59:59.999Z', '2026-01-01T00:00:00Z'];
+const MOMENTS = [...DAYS, '2026-01-01T00:00:00.001Z'].map((text) => Date.parse(text));
 export const IDS = ['000000000000000000000000', '665f1c2ab7e3a90d4c8b4567', 'ffffffffffffffffffffffff'];
 
 const text = (path: string, pool: readonly string[] = TEXTS): ModelField => ({ path, kind: 'string', pool });
 const number = (path: string, pool: readonly number[]): ModelField => ({ path, kind: 'number', pool });
-const moment = (path: string): ModelField => ({
-  path,
-  kind: 'timestamp',
-  pool: MOMENTS,
-  // The same moment with an offset, where the year can be written so.
-  write: (value) => new Date(Number(value) + 5.5 * 3_600_000).toISOString().replace('Z', '+05:30'),
-});
+/** The same moment with an offset, where the year can be written so. */
+const withOffset = (value: ModelValue) =>
+  new Date(Number(value) + 5.5 * 3_600_000).toISOString().replace('Z', '+05:30');
+const moment = (path: string): ModelField => ({ path, kind: 'timestamp', pool: MOMENTS, write: withOffset });
 const flag = (path: string): ModelField => ({ path, kind: 'boolean', pool: [true, false] });
-const id = (path: string): ModelField => ({
-  path,
-  kind: 'identifier',
-  pool: IDS,
-  write: (value) => String(value).toUpperCase(),
-});
+const inCapitals = (value: ModelValue) => String(value).toUpperCase();
+const id = (path: string): ModelField => ({ path, kind: 'identifier', pool: IDS, write: inCapitals });
 
 /** A resource with what can be asked of its list. */
 export interface QueriedResource {
@@ -117,11 +88,8 @@ const WHOLE = [-2_147_483_648, -1, 0, 1, 2, 2_147_483_647];
 export const REAL = [-1.5, -0, 0.1, 1, 1e300, 5e-324];
 const COLOURS = { path: 'colour', kind: 'enum', pool: ['red', 'green', 'blue'] } as const;
 const LEVELS = { path: 'level', kind: 'enum', pool: [1, 2, 3] } as const;
-const PRICES: ModelField = {
-  ...number('price', [-1, 0, 0.1, 0.25, 12.5, 1_000]),
-  write: (value) => `${Number(value).toFixed(2)}0`,
-  isText: true,
-};
+const withZero = (value: ModelValue) => `${Number(value).toFixed(2)}0`;
+const PRICES = { ...number('price', [-1, 0, 0.1, 0.25, 12.5, 1_000]), write: withZero, isText: true };
 const WIDE: ModelField = { ...number('wide', [-1, 0, 1, 2 ** 53 - 1]), isText: true };
 const SAMPLE_FILTERS = [
   ...[id('_id'), text('title'), text('code', ['AB', 'ab', ' ab ', 'ab!', 'got']), text('texts')],
@@ -171,11 +139,7 @@ export const QUERIED_RESOURCES: readonly QueriedResource[] = [
     path: '/posts/api',
     collection: 'posts',
     start: () => createTestApp(),
-    filters: [
-      ...['_id', 'tenant'].map(id),
-      ...['title', 'tags'].map((path) => text(path)),
-      moment('createdAt'),
-    ],
+    filters: [id('_id'), id('tenant'), text('title'), text('tags'), moment('createdAt')],
     orders: [['-createdAt'], ['-updatedAt'], ['title']],
     fields: {
       title: { field: text('title', NAMES) },
@@ -188,18 +152,15 @@ export const QUERIED_RESOURCES: readonly QueriedResource[] = [
     name: 'a resource with fields of every type',
     path: '/samples',
     collection: 'samples',
-    start: () =>
-      createResourceApp(
-        CrudModule.forFeature({
-          entity: Sample,
-          input: SampleInput,
-          name: 'samples',
-          query: {
-            filter: SAMPLE_FILTERS.map(({ path }) => path) as 'title'[],
-            sort: SAMPLE_ORDERS as [],
-          },
-        }),
-      ),
+    start: () => {
+      const query = {
+        filter: SAMPLE_FILTERS.map(({ path }) => path) as 'title'[],
+        sort: SAMPLE_ORDERS as [],
+      };
+      return createResourceApp(
+        CrudModule.forFeature({ entity: Sample, input: SampleInput, name: 'samples', query }),
+      );
+    },
     filters: SAMPLE_FILTERS,
     orders: SAMPLE_ORDERS.map((order) => [order].flat()),
     fields: {
@@ -209,10 +170,7 @@ export const QUERIED_RESOURCES: readonly QueriedResource[] = [
       numbers: { field: number('numbers', REAL), list: true },
       whole: { field: number('whole', WHOLE), stored: (value) => new Int32(Number(value)) },
       real: { field: number('real', REAL), stored: (value) => new Double(Number(value)) },
-      wide: {
-        field: WIDE,
-        stored: (value) => Long.fromNumber(Number(value)),
-      },
+      wide: { field: WIDE, stored: (value) => Long.fromNumber(Number(value)) },
       price: { field: PRICES, stored: asDecimal },
       flag: { field: flag('flag') },
       at: { field: moment('at'), stored: asDate },

@@ -34,20 +34,12 @@ export interface ModelField {
 }
 
 /** The records that a query is answered with, by the rules of the grammar alone. */
-export function selected(records: readonly ModelRecord[], { conditions, sort }: ModelQuery): ModelRecord[] {
-  const matching = records.filter((record) => conditions.every((condition) => holds(record, condition)));
-  return matching.sort((a, b) => compareBy(sort, a, b));
-}
+export const selected = (records: readonly ModelRecord[], { conditions, sort }: ModelQuery) =>
+  selectedWhere(records, { and: conditions }, sort);
 
 /** The records that a query in a body is answered with, in the given order. */
-export function selectedWhere(
-  records: readonly ModelRecord[],
-  where: ModelWhere,
-  sort: string[],
-): ModelRecord[] {
-  const matching = records.filter((record) => holdsWhere(record, where));
-  return matching.sort((a, b) => compareBy(sort, a, b));
-}
+export const selectedWhere = (records: readonly ModelRecord[], where: ModelWhere, sort: string[]) =>
+  records.filter((record) => holdsWhere(record, where)).sort((a, b) => compareBy(sort, a, b));
 
 function holdsWhere(record: ModelRecord, where: ModelWhere): boolean {
   if ('and' in where) return where.and.every((one) => holdsWhere(record, one));
@@ -118,14 +110,12 @@ function compare(a: unknown, b: unknown): number {
 }
 
 /** The query string of a query. */
-export function written(
-  { conditions, sort, fields, window }: ModelQuery,
-  short: (i: number) => boolean,
-): string {
-  const filters = conditions.map(({ field, operator, values }, i) => {
-    const name = operator === 'eq' && short(i) ? field.path : `${field.path}[${operator}]`;
+export function written(query: ModelQuery, short: (i: number) => boolean): string {
+  const { conditions, sort, fields, window } = query;
+  const filters = conditions.map(({ field: { path, write = String }, operator, values }, i) => {
+    const name = operator === 'eq' && short(i) ? path : `${path}[${operator}]`;
     const texts = values.map((value) =>
-      operator === 'exists' || value === null ? String(value) : writtenValue(field, value),
+      operator === 'exists' || value === null ? String(value) : write(value),
     );
     const isList = operator === 'in' || operator === 'nin';
     return [name, isList ? texts.map((text) => text.replace(/[\\,]/g, '\\$&')).join() : texts[0]];
@@ -136,17 +126,14 @@ export function written(
     .join('&');
 }
 
-const writtenValue = ({ write = String }: ModelField, value: ModelValue) => write(value);
-
 /** The member `where` of a query in a body. */
 export function writtenWhere(where: ModelWhere): object {
   if ('and' in where) return { and: where.and.map(writtenWhere) };
   if ('or' in where) return { or: where.or.map(writtenWhere) };
   if ('not' in where) return { not: writtenWhere(where.not) };
   const { field, operator, values } = where;
-  const isText = field.isText ?? (field.kind === 'timestamp' || field.kind === 'identifier');
-  const operands = values.map((value) =>
-    value === null || operator === 'exists' || !isText ? value : writtenValue(field, value),
-  );
-  return { [field.path]: { [operator]: operator === 'in' || operator === 'nin' ? operands : operands[0] } };
+  const { path, write = String, isText = field.kind === 'timestamp' || field.kind === 'identifier' } = field;
+  const isWritten = isText && operator !== 'exists';
+  const operands = values.map((value) => (value === null || !isWritten ? value : write(value)));
+  return { [path]: { [operator]: operator === 'in' || operator === 'nin' ? operands : operands[0] } };
 }

@@ -1,4 +1,4 @@
-import type { mongo } from 'mongoose';
+import { commandsOf } from './sent-commands.js';
 import type { TestApp } from './test-app.js';
 
 /** One command that the database was sent, and the stages of the plan that it would carry it out by. */
@@ -25,46 +25,29 @@ export async function plansOf(
   collection: string,
   run: () => Promise<unknown>,
 ): Promise<QueryPlan[]> {
-  const client = app.connection.getClient();
-  const sent: mongo.CommandStartedEvent[] = [];
-  const record = (event: mongo.CommandStartedEvent) => void sent.push(event);
-  client.on('commandStarted', record);
-  try {
-    await run();
-  } finally {
-    client.off('commandStarted', record);
-  }
-  const asked = sent.filter(
-    ({ commandName, command }) =>
-      // What is done in the background has a comment.
-      COMMANDS.includes(commandName) && command[commandName] === collection && command.comment === undefined,
+  const names = COMMANDS.map((command) => `${command} ${collection}`);
+  // What is done in the background has a comment.
+  const sent = (await commandsOf(app, run)).filter(({ command }) => command.comment === undefined);
+  const asked = sent.filter(({ name }) => names.includes(name));
+  return Promise.all(
+    asked.map(async ({ name, command }) => {
+      // What belongs to the one time that the command was sent, no other may repeat.
+      const { lsid: _, $clusterTime: __, $db: ___, txnNumber: ____, ...own } = command;
+      const explained = await app.database.command({ explain: own, verbosity: 'executionStats' });
+      return {
+        command: name.split(' ', 1)[0] ?? '',
+        stages: stagesOf(explained),
+        keysExamined: figureOf(explained, 'totalKeysExamined'),
+        documentsExamined: figureOf(explained, 'totalDocsExamined'),
+      };
+    }),
   );
-  return Promise.all(asked.map((event) => explain(app.database, event)));
-}
-
-async function explain(
-  database: mongo.Db,
-  { commandName, command }: mongo.CommandStartedEvent,
-): Promise<QueryPlan> {
-  const explained = await database.command({ explain: withoutSession(command), verbosity: 'executionStats' });
-  return {
-    command: commandName,
-    stages: stagesOf(explained),
-    keysExamined: figureOf(explained, 'totalKeysExamined'),
-    documentsExamined: figureOf(explained, 'totalDocsExamined'),
-  };
 }
 
 /** The first figure of a name: an explanation has it at a level that depends on the command. */
 function figureOf(explained: unknown, name: string): number {
   const found = new RegExp(`"${name}":(\\d+)`).exec(JSON.stringify(explained));
   return Number(found?.[1] ?? 0);
-}
-
-/** What belongs to the one time that the command was sent, and no other command may repeat. */
-function withoutSession(command: mongo.Document): mongo.Document {
-  const { lsid: _, $clusterTime: __, $db: ___, txnNumber: ____, ...rest } = command;
-  return rest;
 }
 
 function stagesOf(explained: unknown): string[] {

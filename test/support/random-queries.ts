@@ -1,32 +1,27 @@
-import type {
-  ModelCondition,
-  ModelField,
-  ModelQuery,
-  ModelRecord,
-  ModelValue,
-  ModelWhere,
-} from './query-model.js';
+import type { ModelCondition, ModelField, ModelQuery } from './query-model.js';
+import type { ModelRecord, ModelValue, ModelWhere } from './query-model.js';
 import { asId, IDS, type QueriedResource, REAL } from './queried-resources.js';
 import type { Random } from './random.js';
 
+const ALL = ['eq', 'ne', 'in', 'nin', 'exists'];
+const ORDERED = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'];
 const OPERATORS: Record<ModelField['kind'], readonly string[]> = {
-  string: ['eq', 'ne', 'in', 'nin', 'exists', 'contains', 'startsWith'],
-  number: ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'],
-  timestamp: ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'],
+  string: [...ALL, 'contains', 'startsWith'],
+  number: ORDERED,
+  timestamp: ORDERED,
   boolean: ['eq', 'ne', 'exists'],
-  identifier: ['eq', 'ne', 'in', 'nin', 'exists'],
-  enum: ['eq', 'ne', 'in', 'nin', 'exists'],
+  identifier: ALL,
+  enum: ALL,
 };
+
+const asIs = (value: ModelValue): unknown => value;
 
 /** A record as the model knows it, and as it is stored. */
 export function madeRecord(random: Random, fields: QueriedResource['fields'], collection: string) {
   const _id = Array.from({ length: 24 }, () => random.below(16).toString(16)).join('');
   const model: ModelRecord = { _id };
   const stored: Record<string, unknown> = { _id: asId(_id), __v: 0 };
-  for (const [
-    name,
-    { field, list, stored: convert = (value: ModelValue) => value as unknown },
-  ] of Object.entries(fields)) {
+  for (const [name, { field, list, stored: convert = asIs }] of Object.entries(fields)) {
     const isKept = ['title', 'createdAt', 'updatedAt', 'tenant'].includes(name);
     if (!isKept && random.chance(0.2)) continue;
     if (!isKept && random.chance(0.1)) {
@@ -39,14 +34,11 @@ export function madeRecord(random: Random, fields: QueriedResource['fields'], co
   }
   if (collection === 'samples') {
     const size = random.pick([undefined, null, {}, { width: random.pick(REAL) }]);
-    const parts = random.pick([
-      undefined,
-      null,
-      random.draw([{}, { sku: null }, { sku: 'a' }, { sku: 'Tea', stock: 0 }, { stock: 2 }], random.below(4)),
-    ]);
+    const parts = [{}, { sku: null }, { sku: 'a' }, { sku: 'Tea', stock: 0 }, { stock: 2 }];
+    const some = random.pick([undefined, null, random.draw(parts, random.below(4))]);
     for (const target of [model, stored]) {
       if (size !== undefined) target.size = size;
-      if (parts !== undefined) target.parts = parts;
+      if (some !== undefined) target.parts = some;
     }
   }
   return { model, stored };
@@ -61,9 +53,7 @@ export function madeQuery(
   const conditions = new Map<string, ModelCondition>();
   const add = (condition: ModelCondition) =>
     conditions.set(condition.field.path + condition.operator, condition);
-  for (let i = random.below(4); i > 0; i--) {
-    add(madeCondition(random, random.pick(filters), records));
-  }
+  for (let i = random.below(4); i > 0; i--) add(madeCondition(random, random.pick(filters), records));
   const order = random.pick(orders);
   const first = filters.find(({ path }) => path === order[0]?.replace('-', ''));
   // A filter that bounds the order, too.

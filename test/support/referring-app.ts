@@ -4,10 +4,13 @@ import { Types } from 'mongoose';
 import type { CrudOptions, CrudReference } from '../../src/common/crud/index.js';
 import { IsListOf, IsReference, IsText, IsTimestamp } from '../../src/common/fields/index.js';
 import { claim, currentTenant, routeParam } from '../../src/common/tenancy/index.js';
+import { created } from './records.js';
 import { createResourceApp } from './resource-app.js';
 import { below, type Made, OF_TENANT, type Outline, resource } from './resource.js';
+import { ACME, GLOBEX, tokenOf } from './tenants.js';
+import type { TestApp } from './test-app.js';
 
-export class NameInput {
+class NameInput {
   @IsText({ max: 1_000 }) name!: string;
 }
 
@@ -84,15 +87,7 @@ class ItemInput extends NameInput {
 }
 
 /** Fields of referred records that items and tasks can be filtered by. */
-export const FILTERS = [
-  'team.name',
-  'team._id',
-  'diary.name',
-  'leaf.name',
-  'shop.name',
-  'memo.name',
-  'draft.name',
-];
+export const FILTERS = 'team.name team._id diary.name leaf.name shop.name memo.name draft.name'.split(' ');
 const query = { filter: FILTERS };
 const items: CrudOptions<Made, Made> = resource({
   name: 'items',
@@ -125,3 +120,20 @@ export const PATHS = Object.keys(references).join(', ');
 /** Starts a service in which items and tasks refer to records that callers may read, or not, for every reason there is. */
 export const createReferringApp = () =>
   createResourceApp(teams, articles, diaries, sections, leaves, shops, memos, drafts, items, tasks);
+
+/** A person of each of two tenants. */
+export const ADA = tokenOf(ACME, { sub: 'ada', realm: 'r' });
+export const BOB = tokenOf(GLOBEX, { sub: 'bob', realm: 'r' });
+
+/** Creates a record of each resource as one person, and gives the fields that refer to them. */
+export async function referredBy(app: TestApp, token: string): Promise<Record<string, string>> {
+  const make = (path: string, name = 'T') => created(app, path, { name }, token);
+  return {
+    team: await make('/teams'),
+    diary: await make('/diaries'),
+    leaf: await make(`/sections/${await make('/sections', 'S')}/leaves`),
+    shop: await make('/regions/north/shops'),
+    memo: await make('/memos'),
+    draft: await make('/drafts'),
+  };
+}

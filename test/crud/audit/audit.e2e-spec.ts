@@ -1,18 +1,19 @@
 /** @mongodb */
-import { mongo, Types } from 'mongoose';
+import { type mongo, Types } from 'mongoose';
 import { type CrudService, getCrudServiceToken } from '../../../src/common/crud/index.js';
 import { scopeOf } from '../../../src/common/tenancy/index.js';
 import { AUDITED, letters } from '../../support/audited-letters.js';
+import { NOWHERE } from '../../support/bulk.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { resourceRoot, useResourceApp } from '../../support/resource-app.js';
-import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+import { created, each, storedIn } from '../../support/records.js';
+import { ACME, GLOBEX, globex, tokenOf } from '../../support/tenants.js';
 import { createTestApp } from '../../support/test-app.js';
 import type { Made } from '../../support/resource.js';
 
-const token = await tokenOf(ACME, { sub: 'ann' });
+const [token, ofBob] = [tokenOf(ACME, { sub: 'ann' }), tokenOf(GLOBEX, { sub: 'bob' })];
 
-const NOWHERE = '0'.repeat(24);
 const DAY_MS = 86_400_000;
 
 describe('the audit records of a resource', () => {
@@ -25,7 +26,7 @@ describe('the audit records of a resource', () => {
   /** The stored audit records, in the order of the writes, once each has its outcome. */
   const settled = () =>
     eventually(async () => {
-      const records = await app.database.collection('audits').find().sort({ _id: 1 }).toArray();
+      const records = await storedIn(app, 'audits');
       expect(records.filter(({ outcome }) => outcome === 'unknown')).toEqual([]);
       return records;
     });
@@ -34,8 +35,7 @@ describe('the audit records of a resource', () => {
       `${String(action)} ${String(resource)} ${String(outcome)}`,
       ...[record, code].filter((value) => value !== undefined).map(String),
     ]);
-  const create = async (text = 'Dear Ann') =>
-    (await app.post('/letters', { text }, { token })).body._id as string;
+  const create = (text = 'Dear Ann') => created(app, '/letters', { text }, token);
 
   it('say who wrote what, from where, when, by which request, and its outcome', async () => {
     const before = Date.now();
@@ -60,7 +60,7 @@ describe('the audit records of a resource', () => {
 
   it('cover every single write: update, delete with its cascades, own action', async () => {
     const id = await create();
-    const stamp = (await app.post('/stamps', { letter: id }, { token })).body._id as string;
+    const stamp = await created(app, '/stamps', { letter: id }, token);
     await app.patch(`/letters/${id}`, { text: 'Dear Bob' }, { token });
     await app.post(`/letters/${id}/burn`, undefined, { token });
     await app.del(`/letters/${id}`, { token });
@@ -79,27 +79,22 @@ describe('the audit records of a resource', () => {
   });
 
   it('name nobody if a record goes with another whose caller cannot read it', async () => {
-    const other = await tokenOf(GLOBEX, { sub: 'bob' });
     const id = await create();
-    const stamp = (await app.post('/stamps', { letter: id }, { token: other })).body._id as string;
+    const stamp = await created(app, '/stamps', { letter: id }, ofBob);
     await app.del(`/letters/${id}`, { token });
     const [, , cascaded, removed] = await settled();
     expect([String(cascaded?.record), cascaded?.requestId]).toEqual([stamp, removed?.requestId]);
     expect(cascaded).not.toHaveProperty('tenant');
     expect(cascaded).not.toHaveProperty('subject');
     expect((await app.get('/audits', { token })).text).not.toContain(stamp);
-    expect((await app.get('/audits', { token: other })).text).not.toContain(id);
+    expect((await app.get('/audits', { token: ofBob })).text).not.toContain(id);
   });
 
   it('cover archive and restore', async () => {
-    const { _id } = (await app.post('/notes', { text: 'Tea' }, { token })).body as { _id: string };
-    await app.del(`/notes/${_id}`, { token });
-    await app.post(`/notes/${_id}/restore`, undefined, { token });
-    expect(await told()).toEqual([
-      ['create notes done', _id],
-      ['del notes done', _id],
-      ['restore notes done', _id],
-    ]);
+    const id = await created(app, '/notes', { text: 'Tea' }, token);
+    await app.del(`/notes/${id}`, { token });
+    await app.post(`/notes/${id}/restore`, undefined, { token });
+    expect(await told()).toEqual(['create', 'del', 'restore'].map((action) => [`${action} notes done`, id]));
   });
 
   it('cover every item of a bulk request and every line of an import', async () => {
@@ -112,46 +107,34 @@ describe('the audit records of a resource', () => {
       { del: { _id: id } },
     ];
     const { body, headers } = await app.post('/letters/bulk', { operations }, { token });
-    expect((body.results as { status: number }[]).map(({ status }) => status)).toEqual([
-      201, 200, 404, 400, 200,
-    ]);
-    const imported = await app.post('/letters/import', '{"text":"Four"}\n{"text":"Five"}\n', {
-      token,
-      headers: { 'Content-Type': 'application/x-ndjson' },
-    });
-    expect((imported.body as { status: number }[]).map(({ status }) => status)).toEqual([201, 201]);
-    const outcomes = (await told()).map(([what]) => what).sort();
-    expect(outcomes.slice(0, 4)).toEqual(Array(4).fill('create letters done'));
-    expect(outcomes.slice(4)).toEqual([
-      'del letters done',
-      'update letters done',
-      'update letters unmatched',
-    ]);
+    expect(each(body.results, 'status')).toEqual([201, 200, 404, 400, 200]);
+    const ndjson = { 'Content-Type': 'application/x-ndjson' };
+    const lines = '{"text":"Four"}\n{"text":"Five"}\n';
+    const imported = await app.post('/letters/import', lines, { token, headers: ndjson });
+    expect(each(imported.body, 'status')).toEqual([201, 201]);
+    const outcomes = each(await told(), '0').sort();
+    const others = ['del letters done', 'update letters done', 'update letters unmatched'];
+    expect(outcomes).toEqual([...Array<string>(4).fill('create letters done'), ...others]);
     const ofBulk = (await settled()).filter(({ requestId }) => requestId === headers.get('x-request-id'));
-    expect(ofBulk.map(({ subject }) => String(subject))).toEqual(['ann', 'ann', 'ann', 'ann']);
+    expect(each(ofBulk, 'subject')).toEqual(['ann', 'ann', 'ann', 'ann']);
   });
 
   it('keep many creates of one bulk request in their order', async () => {
     const texts = Array.from({ length: 200 }, (_, i) => `Letter ${i}`);
     await app.post('/letters/bulk', { operations: texts.map((text) => ({ create: { text } })) }, { token });
     const stored = await app.database.collection('letters').find().sort({ createdAt: 1, _id: 1 }).toArray();
-    expect(stored.map(({ text }) => String(text))).toEqual(texts);
+    expect(each(stored, 'text')).toEqual(texts);
     expect(await settled()).toHaveLength(200);
   });
 
   it("are of writes that found nothing, such as one to another tenant's record, and of refused ones", async () => {
     const id = await create();
-    const other = await tokenOf(GLOBEX, { sub: 'bob' });
-    expect((await app.patch(`/letters/${id}`, { text: 'Mine' }, { token: other })).status).toBe(404);
+    expect((await app.patch(`/letters/${id}`, { text: 'Mine' }, { token: ofBob })).status).toBe(404);
     expect((await app.post('/letters', { text: 'Dear Ann' }, { token })).status).toBe(409);
     const [, foreign, refused] = await settled();
-    expect([foreign?.outcome, String(foreign?.record), String(foreign?.tenant), foreign?.subject]).toEqual([
-      'unmatched',
-      id,
-      GLOBEX,
-      'bob',
-    ]);
-    expect([refused?.outcome, refused?.code]).toEqual(['refused', 'DUPLICATE_VALUE']);
+    const [record, tenant] = [new Types.ObjectId(id), new Types.ObjectId(GLOBEX)];
+    expect(foreign).toMatchObject({ outcome: 'unmatched', record, tenant, subject: 'bob' });
+    expect(refused).toMatchObject({ outcome: 'refused', code: 'DUPLICATE_VALUE' });
   });
 
   it('do not cover reads, requests that change nothing, and requests that never reach a write', async () => {
@@ -172,9 +155,8 @@ describe('the audit records of a resource', () => {
   });
 
   it('cover writes in code, without a request', async () => {
-    const service = app.app.get<CrudService<Made, Made>>(getCrudServiceToken(letters.entity), {
-      strict: false,
-    });
+    const name = getCrudServiceToken(letters.entity);
+    const service = app.app.get<CrudService<Made, Made>>(name, { strict: false });
     await service.create(scopeOf({ tenant: ACME }), { text: 'By a job' });
     const [entry] = await settled();
     expect([String(entry?.tenant), entry?.requestId, entry?.address]).toEqual([ACME, undefined, undefined]);
@@ -193,16 +175,10 @@ describe('the audit records of a resource', () => {
     const { status, body } = await app.get(`/audits?record=${id}&limit=10`, { token });
     expect([status, body.count]).toEqual([200, 1]);
     const [shown] = body.results as Record<string, unknown>[];
-    expect(shown).toMatchObject({
-      resource: 'letters',
-      action: 'create',
-      record: id,
-      subject: 'ann',
-      outcome: 'done',
-    });
+    const expected = { resource: 'letters', action: 'create', record: id, subject: 'ann', outcome: 'done' };
+    expect(shown).toMatchObject(expected);
     expect(Object.keys(shown ?? {})).not.toContain('expiresAt');
-    const other = await tokenOf(GLOBEX);
-    expect((await app.get('/audits?limit=10', { token: other })).body.count).toBe(0);
+    expect((await app.get('/audits?limit=10', { token: globex })).body.count).toBe(0);
     expect((await app.get('/audits')).status).toBe(401);
     expect((await app.post('/audits', {}, { token })).status).toBe(405);
   });
@@ -214,18 +190,15 @@ describe('the audit records of a resource', () => {
 
   it('have their outcome once the service has shut down gracefully', async () => {
     const uri = freshDatabaseUri();
-    const root: Parameters<typeof createTestApp>[0] = {
+    const first = await createTestApp({
       env: { MONGODB_URI: uri },
       root: (environment, database) => resourceRoot(environment, database, AUDITED),
-    };
-    const first = await createTestApp(root);
-    await first.post('/letters', { text: 'Last words' }, { token });
+    });
+    await created(first, '/letters', { text: 'Last words' }, token);
     await first.leave();
-    const client = new mongo.MongoClient(uri);
-    const stored = await client.db().collection('audits').find().toArray();
-    expect(stored.map(({ outcome }) => String(outcome))).toEqual(['done']);
-    await client.db().dropDatabase();
-    await client.close();
+    const second = await createTestApp({ env: { MONGODB_URI: uri } });
+    expect(each(await storedIn(second, 'audits'), 'outcome')).toEqual(['done']);
+    await second.close();
   });
 
   it('come first: a write whose audit record cannot be stored is refused and not carried out', async () => {
@@ -235,8 +208,7 @@ describe('the audit records of a resource', () => {
     const { status, body } = await app.post('/letters', { text: 'Unseen' }, { token });
     await app.database.collection('audits').dropIndex('once');
     expect([status, body.code]).toEqual([500, 'INTERNAL_ERROR']);
-    const stored = await app.database.collection('letters').find().toArray();
-    expect(stored.map(({ text }) => String(text))).toEqual(['Seen']);
+    expect(each(await storedIn(app, 'letters'), 'text')).toEqual(['Seen']);
   });
 });
 

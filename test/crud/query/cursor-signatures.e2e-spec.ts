@@ -1,16 +1,15 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import { freshDatabaseUri } from '../../support/mongodb.js';
-import { expectInvalid } from '../../support/problems.js';
-import { createResourceApp } from '../../support/resource-app.js';
-import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
-import { createTestApp, type TestApp, useTestApp } from '../../support/test-app.js';
-import { pageOf, walkForward } from '../../support/walks.js';
-import { selected } from '../../support/query-model.js';
-import { feature } from '../../support/resource.js';
 import { IsText } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
-import { Prop } from '@nestjs/mongoose';
+import { freshDatabaseUri } from '../../support/mongodb.js';
+import { expectInvalid } from '../../support/problems.js';
+import { selected } from '../../support/query-model.js';
+import { feature } from '../../support/resource.js';
+import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
+import { createTestApp, serviceWith, type TestApp, useTestApp } from '../../support/test-app.js';
+import { pageOf, walkForward } from '../../support/walks.js';
 
 const DETAIL =
   '"after" is not a cursor of this list. Use "next" or "prev" of a page with the same filter and order.';
@@ -29,17 +28,27 @@ async function cursorOf(app: TestApp, path = '/todos', query: Record<string, str
   return next;
 }
 
+const titled = { fields: { title: IsText({ max: 100 }) }, kept: { tenant: Prop({ type: Types.ObjectId }) } };
+const imports = [
+  feature({ name: 'letters', ...titled, isolationFields: { all: { tenant: currentTenant } } }),
+  ...['leaves', 'twigs'].map((name) => feature({ name, ...titled })),
+];
+const app = useTestApp({ root: serviceWith({ imports }) });
+beforeEach(() => app.empty());
+
+/** Asserts that a list refuses a cursor; `path` may have a query. */
+async function refuses(path: string, cursor: string, { name = 'after', detail = DETAIL, token = '' } = {}) {
+  const url = `${path}${path.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(cursor)}`;
+  const fault = { parameter: name, detail: detail.replace('after', name) };
+  const answered = await app.get(url, token === '' ? undefined : { token });
+  expectInvalid(answered, path.split('?', 1)[0] ?? '', fault);
+}
+
 describe('the text of a cursor', () => {
-  const app = useTestApp();
-  beforeEach(async () => {
-    await app.empty();
-    await app.database.collection('todos').insertMany(todos);
-  });
+  beforeEach(() => app.database.collection('todos').insertMany(todos));
 
   const send = (after: string, query = '') =>
     app.get(`/todos?limit=5&after=${encodeURIComponent(after)}${query}`);
-  const expectRefused = async (after: string, query = '') =>
-    expectInvalid(await send(after, query), '/todos', { parameter: 'after', detail: DETAIL });
 
   it('refuses every other text', async () => {
     const cursor = await cursorOf(app);
@@ -48,7 +57,7 @@ describe('the text of a cursor', () => {
     for (let i = 0; i < bytes.length; i++) {
       const flipped = Buffer.from(bytes);
       flipped[i] = (flipped[i] ?? 0) ^ (1 << (i % 8));
-      await expectRefused(flipped.toString('base64url'));
+      await refuses('/todos?limit=5', flipped.toString('base64url'));
     }
     const payload = bytes.subarray(16);
     const resigned = createHmac('sha256', randomBytes(32)).update(payload).digest().subarray(0, 16);
@@ -61,7 +70,7 @@ describe('the text of a cursor', () => {
       '\u{1F600}',
       'A'.repeat(8_000),
     ];
-    for (const other of others.filter((text) => text !== cursor)) await expectRefused(other);
+    for (const other of others.filter((text) => text !== cursor)) await refuses('/todos?limit=5', other);
   });
 
   it('shows nothing of the record that a page ends with', async () => {
@@ -78,35 +87,22 @@ describe('the text of a cursor', () => {
       expect((await send(cursor, query)).body.results).toHaveLength(5);
     }
     expect((await app.get(`/todos?before=${cursor}`)).body.results).toHaveLength(4);
-    for (const query of ['&sort=createdAt', '&sort=title', '&title[ne]=x', '&_id[exists]=true']) {
-      await expectRefused(cursor, query);
-    }
-    expectInvalid(await app.get(`/posts/api?after=${cursor}`), '/posts/api', {
-      parameter: 'after',
-      detail: DETAIL,
-    });
+    for (const query of ['sort=createdAt', 'sort=title', 'title[ne]=x', '_id[exists]=true'])
+      await refuses(`/todos?${query}`, cursor);
+    await refuses('/posts/api', cursor);
     const filtered = await cursorOf(app, '/todos', { 'title[ne]': 'x', 'completed[ne]': 'true' });
     expect((await send(filtered, '&completed[ne]=true&title[ne]=x')).status).toBe(200);
-    await expectRefused(filtered, '&title[ne]=x');
-    await expectRefused(filtered, '&title[ne]=y&completed[ne]=true');
-    expectInvalid(await app.get(`/todos?before=${filtered}`), '/todos', {
-      parameter: 'before',
-      detail: DETAIL.replace('after', 'before'),
-    });
+    await refuses('/todos?title[ne]=x', filtered);
+    await refuses('/todos?title[ne]=y&completed[ne]=true', filtered);
+    await refuses('/todos', filtered, { name: 'before' });
   });
 
   it('cannot be combined with another position of a page', async () => {
     const cursor = await cursorOf(app);
-    const both = '"after" cannot be combined with "offset".';
-    expectInvalid(await send(cursor, '&offset=5'), '/todos', { parameter: 'after', detail: both });
-    expectInvalid(await app.get(`/todos?before=${cursor}&offset=0`), '/todos', {
-      parameter: 'before',
-      detail: both.replace('after', 'before'),
-    });
-    expectInvalid(await send(cursor, `&before=${cursor}`), '/todos', {
-      parameter: 'after',
-      detail: '"after" cannot be combined with "before".',
-    });
+    const detail = '"after" cannot be combined with "offset".';
+    await refuses('/todos?offset=5', cursor, { detail });
+    await refuses('/todos?offset=0', cursor, { name: 'before', detail });
+    await refuses(`/todos?before=${cursor}`, cursor, { detail: detail.replace('offset', 'before') });
   });
 
   it('stays usable if the database was emptied meanwhile', async () => {
@@ -114,7 +110,7 @@ describe('the text of a cursor', () => {
     await app.database.collection('installation').deleteMany({});
     expect((await send(cursor)).status).toBe(200);
     await app.database.collection('installation').drop();
-    await expectRefused('AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA');
+    await refuses('/todos', 'A'.repeat(32));
     expect((await send(cursor)).status).toBe(200);
   });
 
@@ -132,40 +128,29 @@ describe('the text of a cursor', () => {
 describe('the key of an installation', () => {
   it('is the same for all processes on a database, whatever their token secrets, and different elsewhere', async () => {
     const uri = freshDatabaseUri();
-    const secrets = [
-      'one secret of more than thirty-two bytes',
-      'another secret of more than thirty-two bytes',
-    ];
+    const secretOf = (word: string) => `${word} secret of more than thirty-two bytes`;
     const start = (JWT_SECRET?: string, MONGODB_URI = uri) =>
       createTestApp({ env: { MONGODB_URI, ...(JWT_SECRET && { JWT_SECRET }) } });
-    const [one, two, elsewhere] = [
-      await start(),
-      await start(secrets[0]),
-      await start(secrets[1], freshDatabaseUri()),
-    ];
+    const [one, two] = [await start(), await start(secretOf('one'))];
+    const elsewhere = await start(secretOf('another'), freshDatabaseUri());
     for (const { database } of [one, elsewhere]) await database.collection('todos').insertMany(todos);
     // Both need the key first, at once.
     const [ofOne, ofTwo] = await Promise.all([cursorOf(one), cursorOf(two)]);
-    const third = await start(secrets[1]);
+    const third = await start(secretOf('another'));
     for (const app of [one, two, third])
       for (const cursor of [ofOne, ofTwo])
         expect((await app.get(`/todos?after=${cursor}`)).body.results).toHaveLength(5);
     expect(await one.database.collection('installation').countDocuments()).toBe(1);
-    expectInvalid(await elsewhere.get(`/todos?after=${ofOne}`), '/todos', {
-      parameter: 'after',
-      detail: DETAIL,
-    });
+    const fault = { parameter: 'after', detail: DETAIL };
+    expectInvalid(await elsewhere.get(`/todos?after=${ofOne}`), '/todos', fault);
 
     // Another key, as after a restore: whoever meets a cursor of it takes it over.
     await one.database.collection('installation').deleteMany({});
     const fourth = await start();
     const ofFourth = await cursorOf(fourth);
     expect((await one.get(`/todos?after=${ofFourth}`)).body.results).toHaveLength(5);
-    await third.leave();
-    await fourth.leave();
-    await two.leave();
-    await one.close();
-    await elsewhere.close();
+    for (const app of [third, fourth, two]) await app.leave();
+    for (const app of [one, elsewhere]) await app.close();
   });
 
   it('is shared by all that ask for it first', async () => {
@@ -178,61 +163,32 @@ describe('the key of an installation', () => {
 });
 
 it('binds a cursor to its resource and to the tenant of its list, and not to the caller of a public one', async () => {
-  const titled = {
-    fields: { title: IsText({ max: 100 }) },
-    kept: { tenant: Prop({ type: Types.ObjectId }) },
-  };
-  const app = await createResourceApp(
-    feature({ name: 'letters', ...titled, isolationFields: { all: { tenant: currentTenant } } }),
-    feature({ name: 'leaves', ...titled }),
-    feature({ name: 'twigs', ...titled }),
-  );
-  const refused = async (path: string, token?: string) =>
-    expectInvalid(await app.get(path, { token }), path.split('?', 1)[0] ?? '', {
-      parameter: 'after',
-      detail: DETAIL,
-    });
   const owned = [ACME, GLOBEX].flatMap((tenant) =>
     Array.from({ length: 10 }, (_, i) => ({ ...todo(i), tenant: new Types.ObjectId(tenant) })),
   );
   for (const name of ['letters', 'leaves', 'twigs']) await app.database.collection(name).insertMany(owned);
-  const path = `/letters?after=${await cursorOf(app, '/letters', {}, acme)}`;
-  expect((await app.get(path, { token: acme })).body.results).toHaveLength(5);
-  await refused(path, globex);
+  const cursor = await cursorOf(app, '/letters', {}, acme);
+  expect((await app.get(`/letters?after=${cursor}`, { token: acme })).body.results).toHaveLength(5);
+  await refuses('/letters', cursor, { token: globex });
   const shared = await cursorOf(app, '/leaves', {}, acme);
   expect((await app.get(`/leaves?after=${shared}`)).body.results).toHaveLength(15);
-  await refused(`/twigs?after=${shared}`);
-  await app.close();
+  await refuses('/twigs', shared);
 });
 
 it('binds a cursor of archived records to them and to their tenant', async () => {
-  const app = await createTestApp();
-  const archived = Array.from({ length: 12 }, (_, i) => ({
-    ...todo(i),
-    tenant: new Types.ObjectId(ACME),
-    deletedAt: new Date(1_770_000_000_000 + (i % 3)),
-  }));
+  const archived = Array.from({ length: 12 }, (_, i) => {
+    const deletedAt = new Date(1_770_000_000_000 + (i % 3));
+    return { ...todo(i), tenant: new Types.ObjectId(ACME), deletedAt };
+  });
   await app.database.collection('posts').insertMany(archived);
   const query = { archived: 'only', sort: 'deletedAt' };
-  const { ids } = await walkForward({
-    app,
-    path: '/posts/api',
-    query,
-    limit: () => 5,
-    request: { token: acme },
-  });
+  const list = { app, path: '/posts/api', query, limit: () => 5, request: { token: acme } };
   const models = archived.map(({ _id, deletedAt }) => ({ _id: String(_id), deletedAt: Number(deletedAt) }));
   const expected = selected(models, { conditions: [], sort: ['deletedAt'] });
-  expect(ids).toEqual(expected.map(({ _id }) => _id));
+  expect((await walkForward(list)).ids).toEqual(expected.map(({ _id }) => _id));
   const cursor = await cursorOf(app, '/posts/api', query, acme);
-  const refused = async (others: string, token?: string) =>
-    expectInvalid(await app.get(`/posts/api?after=${cursor}${others}`, { token }), '/posts/api', {
-      parameter: 'after',
-      detail: DETAIL,
-    });
-  await refused('&archived=include&sort=deletedAt', acme);
-  await refused('&archived=only&sort=deletedAt', globex);
-  await refused('&archived=only&sort=-deletedAt', acme);
-  await refused('');
-  await app.close();
+  await refuses('/posts/api?archived=include&sort=deletedAt', cursor, { token: acme });
+  await refuses('/posts/api?archived=only&sort=deletedAt', cursor, { token: globex });
+  await refuses('/posts/api?archived=only&sort=-deletedAt', cursor, { token: acme });
+  await refuses('/posts/api', cursor);
 });

@@ -27,13 +27,9 @@ describe.each(QUERIED_RESOURCES)('a walk through $name by cursors', ({ path, col
   }
   const remove = (ids: string[]) =>
     app.database.collection(collection).deleteMany({ _id: { $in: ids.map(asId) } });
-  const walk = (query: Record<string, string>, more: Partial<Walk> = {}): Walk => ({
-    app,
-    path,
-    query,
-    limit: () => 1 + random.below(40),
-    ...more,
-  });
+  const walk = (query: Record<string, string>, more: Partial<Walk> = {}): Walk => {
+    return { app, path, query, limit: () => 1 + random.below(40), ...more };
+  };
   const idsOf = (some: { _id: string }[]) => some.map(({ _id }) => _id);
   const sorted = (sort: string, of = records) =>
     idsOf(selected([...of], { conditions: [], sort: sort.split(',') }));
@@ -46,10 +42,7 @@ describe.each(QUERIED_RESOURCES)('a walk through $name by cursors', ({ path, col
       const { ids, last } = await walkForward(walk({ sort }));
       expect({ sort, ids }).toEqual({ sort, ids: expected });
       const back = await walkBack(walk({ sort }), last);
-      expect({ sort, back }).toEqual({
-        sort,
-        back: expected.slice(0, expected.length - last.results.length),
-      });
+      expect({ sort, back }).toEqual({ sort, back: expected.slice(0, -last.results.length) });
     }
   }, 120_000);
 
@@ -64,7 +57,7 @@ describe.each(QUERIED_RESOURCES)('a walk through $name by cursors', ({ path, col
 
   it('leads back from beyond the end, and from a page whose records are gone', async () => {
     const expected = sorted('-createdAt');
-    const ten = { ...walk({}), limit: () => 10 };
+    const ten = walk({}, { limit: () => 10 });
     const beyond = await pageOf(ten, { offset: '1000' });
     expect(beyond).toEqual({ results: [], count: RECORDS, next: null, prev: expect.any(String) });
     const last = await pageOf(ten, { before: beyond.prev ?? '' });
@@ -87,7 +80,7 @@ describe.each(QUERIED_RESOURCES)('a walk through $name by cursors', ({ path, col
 
   it('leads forward from an empty page before the first record', async () => {
     const expected = sorted('-createdAt');
-    const ten = { ...walk({}), limit: () => 10 };
+    const ten = walk({}, { limit: () => 10 });
     const { prev } = await pageOf(ten, { offset: '5' });
     await remove(expected.slice(0, 5));
     const empty = await pageOf(ten, { before: prev ?? '' });
@@ -122,14 +115,11 @@ describe.each(QUERIED_RESOURCES)('a walk through $name by cursors', ({ path, col
     let isOver = false;
     const write = async (seed: number) => {
       const own = new Random(seed);
-      while (!isOver) {
-        await remove(idsOf(await store(20, own)).slice(own.below(20)));
-      }
+      while (!isOver) await remove(idsOf(await store(20, own)).slice(own.below(20)));
     };
     const writers = [1, 2, 3].map(write);
-    const walked = await walkForward(walk({ count: 'none' }, { limit: () => 100 })).finally(
-      () => (isOver = true),
-    );
+    const all = walk({ count: 'none' }, { limit: () => 100 });
+    const walked = await walkForward(all).finally(() => (isOver = true));
     await Promise.all(writers);
     expect(walked.ids.filter((id) => ids.has(id))).toEqual(standing);
   });

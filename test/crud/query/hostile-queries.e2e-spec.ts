@@ -33,10 +33,7 @@ const REFUSED = [
 /** Query strings that are refused as a whole, by their form. */
 const UNREADABLE: readonly (readonly [name: string, query: string])[] = [
   ['half an escape', 'title=%'],
-  ['an escape of no digits', 'title=%zz'],
   ['a lone surrogate', 'title=%ED%A0%80'],
-  ['an overlong NUL', 'title=%C0%80'],
-  ['a byte that UTF-8 does not have', 'title=%FF'],
   ['10,000 parameters', 'a&'.repeat(5_000) + 'a=&'.repeat(5_000)],
   ['1,000 parameters', 'a=&'.repeat(1_000)],
   ['a megabyte', `title=${'x'.repeat(1_000_000)}`],
@@ -76,26 +73,18 @@ describe('hostile queries', () => {
   });
 
   it('accepts at most 20 conditions, and as many values as are allowed', async () => {
-    const names = ['title', 'dueAt', 'createdAt', 'updatedAt'];
-    const all = names.flatMap((name) =>
-      ['exists', 'ne', 'nin', 'in', 'eq', 'gt'].map((operator) => [name, operator]),
+    const operators = ['exists', 'ne', 'nin', 'in', 'eq', 'gt'];
+    const conditions = ['title', 'dueAt', 'createdAt', 'updatedAt'].flatMap((name) =>
+      operators
+        .filter((operator) => name !== 'title' || operator !== 'gt')
+        .map((operator) => `${name}[${operator}]=${operator === 'exists' ? 'true' : '2026-01-01T00:00:00Z'}`),
     );
-    const value = (name = '', operator = '') =>
-      operator === 'exists' ? 'true' : name === 'title' ? 'x' : '2026-01-01T00:00:00Z';
-    const query = (count: number) =>
-      all
-        .filter(([name, operator]) => name !== 'title' || operator !== 'gt')
-        .slice(0, count)
-        .map(([name, operator]) => `${name}[${operator}]=${value(name, operator)}`)
-        .join('&');
+    const query = (count: number) => conditions.slice(0, count).join('&');
     expect((await app.get(`/todos?${query(20)}`)).status).toBe(200);
     const { status, body } = await app.get(`/todos?${query(21)}`);
-    expect({ status, detail: body.errors[0].detail }).toEqual({
-      status: 400,
-      detail: 'A query has at most 20 conditions. Leave some out.',
-    });
-    const values = Array.from({ length: 100 }, () => 'a').join();
-    expect((await app.get(`/todos?title[in]=${values}`)).status).toBe(200);
+    const detail = 'A query has at most 20 conditions. Leave some out.';
+    expect([status, body.errors[0].detail]).toEqual([400, detail]);
+    expect((await app.get(`/todos?title[in]=${Array(100).fill('a').join()}`)).status).toBe(200);
   });
 
   it.each([

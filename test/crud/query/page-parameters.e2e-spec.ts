@@ -2,7 +2,8 @@
 import { Types } from 'mongoose';
 import { commandsOf } from '../../support/sent-commands.js';
 import { expectInvalid } from '../../support/problems.js';
-import { ACME, tokenOf } from '../../support/tenants.js';
+import { acme as token } from '../../support/tenants.js';
+import { each } from '../../support/records.js';
 import { createTestApp, useTestApp } from '../../support/test-app.js';
 
 /** The targets of a `Link` header by their relations (RFC 8288). */
@@ -16,17 +17,15 @@ function linksOf(headers: Headers): Record<string, string> {
   );
 }
 
+const app = useTestApp();
+
 describe('the parameters of a page', () => {
-  const app = useTestApp();
   beforeEach(async () => {
     await app.empty();
-    const todos = Array.from({ length: 7 }, (_, i) => ({
-      title: `A&B, "<é>" +${i}`,
-      completed: false,
-      createdAt: new Date(1_770_000_000_000 + i),
-      updatedAt: new Date(1_770_000_000_000),
-      __v: 0,
-    }));
+    const todos = Array.from({ length: 7 }, (_, i) => {
+      const [createdAt, updatedAt] = [new Date(1_770_000_000_000 + i), new Date(1_770_000_000_000)];
+      return { title: `A&B, "<é>" +${i}`, completed: false, createdAt, updatedAt, __v: 0 };
+    });
     await app.database.collection('todos').insertMany(todos);
   });
 
@@ -37,8 +36,8 @@ describe('the parameters of a page', () => {
     const first = await app.get(`/todos?${query}&limit=3`);
     let page = await app.get(`/todos?${query}&limit=3&after=${first.body.next}`);
     expect(titles(page.body)).toEqual(['3', '4', '5']);
-    const { next = '', prev = '', ...others } = linksOf(page.headers);
-    expect(others).toEqual({});
+    const { next = '', prev = '', ...otherLinks } = linksOf(page.headers);
+    expect(otherLinks).toEqual({});
     const parameters = new URL(next, app.url).searchParams;
     expect(Object.fromEntries(parameters)).toEqual({
       'title[contains]': '&B, "<É>" +',
@@ -59,12 +58,8 @@ describe('the parameters of a page', () => {
 
   it('stay in the links of a page by offset', async () => {
     const { headers, body } = await app.get('/todos?sort=title&limit=3&offset=3&title[startsWith]=a%26b');
-    expect(linksOf(headers)).toEqual({
-      first: '/todos?offset=0&limit=3&sort=title&title%5BstartsWith%5D=a%26b',
-      prev: '/todos?offset=0&limit=3&sort=title&title%5BstartsWith%5D=a%26b',
-      next: '/todos?offset=6&limit=3&sort=title&title%5BstartsWith%5D=a%26b',
-      last: '/todos?offset=6&limit=3&sort=title&title%5BstartsWith%5D=a%26b',
-    });
+    const at = (offset: number) => `/todos?offset=${offset}&limit=3&sort=title&title%5BstartsWith%5D=a%26b`;
+    expect(linksOf(headers)).toEqual({ first: at(0), prev: at(0), next: at(6), last: at(6) });
     expect(titles((await app.get(linksOf(headers).next ?? '')).body)).toEqual(['6']);
     expect(body.count).toBe(7);
   });
@@ -72,15 +67,10 @@ describe('the parameters of a page', () => {
   it('omit the count, and with it the last page', async () => {
     const { headers, body } = await app.get('/todos?limit=3&offset=3&count=none');
     expect(Object.keys(body).sort()).toEqual(['next', 'prev', 'results']);
-    expect(linksOf(headers)).toEqual({
-      first: '/todos?offset=0&limit=3&count=none',
-      prev: '/todos?offset=0&limit=3&count=none',
-      next: '/todos?offset=6&limit=3&count=none',
-    });
-    expect(Object.keys(linksOf((await app.get('/todos?limit=4&offset=3&count=none')).headers))).toEqual([
-      'first',
-      'prev',
-    ]);
+    const at = (offset: number) => `/todos?offset=${offset}&limit=3&count=none`;
+    expect(linksOf(headers)).toEqual({ first: at(0), prev: at(0), next: at(6) });
+    const last = await app.get('/todos?limit=4&offset=3&count=none');
+    expect(Object.keys(linksOf(last.headers))).toEqual(['first', 'prev']);
   });
 
   it('need no limit with a cursor', async () => {
@@ -89,14 +79,10 @@ describe('the parameters of a page', () => {
   });
 
   it('refuse other ways to count, and any without a page', async () => {
-    expectInvalid(await app.get('/todos?limit=1&count=all'), '/todos', {
-      parameter: 'count',
-      detail: '"count" must be one of exact, estimated, none.',
-    });
-    expectInvalid(await app.get('/todos?count=exact'), '/todos', {
-      parameter: 'count',
-      detail: '"count" goes with a page. Send "limit", too.',
-    });
+    const other = { parameter: 'count', detail: '"count" must be one of exact, estimated, none.' };
+    expectInvalid(await app.get('/todos?limit=1&count=all'), '/todos', other);
+    const alone = { parameter: 'count', detail: '"count" goes with a page. Send "limit", too.' };
+    expectInvalid(await app.get('/todos?count=exact'), '/todos', alone);
     expect((await app.get('/todos/count?count=none')).status).toBe(400);
   });
 
@@ -108,30 +94,72 @@ describe('the parameters of a page', () => {
       expect(others).toEqual([]);
       return count?.command.query === undefined;
     };
-    expect(await isOfAll('/todos?limit=1&count=estimated')).toBe(true);
-    expect(await isOfAll('/todos?limit=1&count=estimated&completed=false')).toBe(false);
-    expect(await isOfAll('/posts/api?limit=1&count=estimated')).toBe(false);
+    const estimated = 'limit=1&count=estimated';
+    expect(await isOfAll(`/todos?${estimated}`)).toBe(true);
+    expect(await isOfAll(`/todos?${estimated}&completed=false`)).toBe(false);
+    expect(await isOfAll(`/posts/api?${estimated}`)).toBe(false);
 
-    const token = await tokenOf(ACME);
     const { _id } = (await app.post('/posts/api', { title: 'Archived' }, { token })).body;
     await app.post('/posts/api', { title: 'Live' }, { token });
     await app.del(`/posts/api/${_id}`, { token });
-    expect((await app.get('/posts/api?limit=1&count=estimated')).body.count).toBe(1);
-    expect((await app.get('/todos?limit=1&count=estimated')).body.count).toBe(7);
-    expect(
-      (await app.get(`/todos?limit=1&count=estimated&_id=${String(new Types.ObjectId())}`)).body,
-    ).toEqual({ results: [], count: 0, next: null, prev: null });
+    const pageOf = async (path: string) => (await app.get(`${path}${estimated}`)).body as { count: number };
+    expect((await pageOf('/posts/api?')).count).toBe(1);
+    expect((await pageOf('/todos?')).count).toBe(7);
+    const none = await pageOf(`/todos?_id=${String(new Types.ObjectId())}&`);
+    expect(none).toEqual({ results: [], count: 0, next: null, prev: null });
   });
 
   it('of the hand-written form are those of the place alone', async () => {
     const handwritten = await createTestApp({ env: { TODOS_API: 'handwritten' } });
     for (const name of ['after', 'before', 'count']) {
-      expectInvalid(await handwritten.get(`/todos?${name}=x`), '/todos', {
-        parameter: name,
-        detail: `"${name}" is not a parameter here. Allowed: offset, limit.`,
-      });
+      const detail = `"${name}" is not a parameter here. Allowed: offset, limit.`;
+      expectInvalid(await handwritten.get(`/todos?${name}=x`), '/todos', { parameter: name, detail });
     }
     expect((await handwritten.get('/todos?limit=1')).body).toEqual({ results: [], count: 0 });
     await handwritten.close();
+  });
+});
+
+describe('the filters and orders of a list', () => {
+  beforeEach(() => app.empty());
+
+  const create = (body: object) => app.post('/todos', body);
+  const titles = async (query: string) => each((await app.get(`/todos?${query}`)).body, 'title');
+
+  it('search for texts of up to a thousand characters, from any plane', async () => {
+    await create({ title: '𐐀'.repeat(200) });
+    for (const operator of ['contains', 'startsWith']) {
+      expect(await titles(`title[${operator}]=${encodeURIComponent('𐐨'.repeat(200))}`)).toHaveLength(1);
+      expect(await titles(`title[${operator}]=${encodeURIComponent('𐐨'.repeat(1_000))}`)).toEqual([]);
+    }
+  });
+
+  it('keep the records that satisfy every condition', async () => {
+    const cake = 'Cake (a+)+$ now';
+    await create({ title: 'Tea', dueAt: '2026-01-01T00:00:00Z' });
+    await create({ title: 'Coffee', completed: true });
+    await create({ title: cake, completed: true, dueAt: '2026-03-01T00:00:00Z' });
+    expect(await titles('title=Tea')).toEqual(['Tea']);
+    expect(await titles('title[in]=Tea,Coffee')).toEqual(['Coffee', 'Tea']);
+    expect(await titles('title[contains]=(A%2B)%2B$')).toEqual([cake]);
+    expect(await titles('completed=true&dueAt[exists]=false')).toEqual(['Coffee']);
+    expect(await titles('dueAt[gte]=2026-01-01T01:00:00%2B01:00&sort=dueAt')).toEqual(['Tea', cake]);
+    expect(await titles('dueAt[ne]=2026-01-01T00:00:00Z&sort=title')).toEqual([cake, 'Coffee']);
+    expect((await app.get('/todos/count?completed=true')).body).toEqual({ count: 2 });
+  });
+
+  it('refuse anything undeclared, and list what is declared', async () => {
+    const asked = 'description=x&title[regex]=a&sort=-description&fields=__v';
+    const faults = {
+      description:
+        '"description" is not a parameter here. Allowed: offset, limit, after, before, count, sort, fields, q, _id, title, completed, dueAt, createdAt, updatedAt.',
+      'title[regex]':
+        '"title" has no operator "regex". Allowed: eq, ne, in, nin, exists, contains, startsWith.',
+      fields:
+        '"__v" is not a field of the records here. Allowed: _id, title, description, completed, dueAt, createdAt, updatedAt.',
+      sort: '"-description" is not an order here. Allowed: -createdAt; createdAt; -updatedAt; updatedAt; dueAt; -dueAt; title; -title; completed,dueAt; -completed,-dueAt.',
+    };
+    const violations = Object.entries(faults).map(([parameter, detail]) => ({ parameter, detail }));
+    expectInvalid(await app.get(`/todos?${asked}`), '/todos', ...violations);
   });
 });

@@ -37,14 +37,13 @@ describe('a query string', () => {
     expect(({} as Record<string, unknown>).x).toBeUndefined();
   });
 
-  it.each(['%', 'a=%', 'a=%zz', 'a=%E4', '%FF=1', 'a=%ED%A0%80', 'a=%C0%80', 'ok=1&a=%F4%90%80%80'])(
-    '%s is not UTF-8',
-    (text) => {
-      expect(() => parse(text)).toThrow(
-        'The URL is not valid. Percent-encode its special characters in UTF-8.',
-      );
-    },
-  );
+  it.each([
+    ...['%', 'a=%', 'a=%zz', 'a=%E4', 'a=%FF', '%FF=1', 'a=%ED%A0%80', 'a=%C0%80', 'ok=1&a=%F4%90%80%80'],
+  ])('%s is not UTF-8', (text) => {
+    expect(() => parse(text)).toThrow(
+      'The URL is not valid. Percent-encode its special characters in UTF-8.',
+    );
+  });
 
   it('has at most 200 parameters', () => {
     const many = (count: number) => parse(Array.from({ length: count }, (_, i) => `a${i}=`).join('&'));

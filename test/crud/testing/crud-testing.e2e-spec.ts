@@ -1,6 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { Prop } from '@nestjs/mongoose';
-import { Types } from 'mongoose';
 import { CrudModule, CrudService } from '../../../src/common/crud/index.js';
 import {
   createCrudTestingModule,
@@ -9,9 +7,10 @@ import {
 } from '../../../src/common/crud/testing/index.js';
 import { IsIdentifier, IsReference, IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { currentTenant, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
+import { created } from '../../support/records.js';
+import { resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
-import { resource } from '../../support/resource.js';
 
 const isolationFields = { all: { tenant: currentTenant } };
 const letters = resource({
@@ -20,7 +19,7 @@ const letters = resource({
     text: IsText({ min: 1, max: 80, example: 'Dear Emma' }),
     seal: IsText({ max: 20, optional: true }),
   },
-  kept: { tenant: Prop({ type: Types.ObjectId, required: true }) },
+  kept: { tenant: IsIdentifier() },
   isolationFields,
 });
 
@@ -57,31 +56,25 @@ describe('describeCrudContract', () => {
     CrudModule.forFeature(letters, { service: LettersService }),
     CrudModule.forFeature(stamps),
   );
-  beforeAll(async () => {
-    const created = await app.post('/letters', { text: 'Dear Emma' }, { token: acme });
-    letter = String(created.body._id);
-  });
+  beforeAll(async () => void (letter = await created(app, '/letters', { text: 'Dear Emma' }, acme)));
 
+  const tokens = { app: () => app.app, token: () => acme, otherToken: () => globex };
   describeCrudContract('letters', {
-    app: () => app.app,
+    ...tokens,
     path: '/letters',
     valid: { text: 'Dear Emma', seal: 'wax' },
     changes: { text: 'Dear Harriet' },
     invalid: { 'no text': {}, 'a long text': { text: 'x'.repeat(81) }, 'a number': { text: 1 } },
-    token: () => acme,
-    otherToken: () => globex,
   });
 
   // Its hooks compute fields, one of them a field that is sent, and it refers to what beforeAll makes.
   describeCrudContract('stamps', {
-    app: () => app.app,
+    ...tokens,
     path: '/stamps',
     valid: () => ({ name: ' Penny Black ', letter }),
     changes: () => ({ name: 'Inverted Jenny 1918 ', letter }),
     invalid: { 'no name': () => ({ letter }), 'no letter': { name: 'Penny Black' } },
     computed: ['name', 'words'],
-    token: () => acme,
-    otherToken: () => globex,
   });
 
   // Without changes of its own, an update sends another valid body.
@@ -94,28 +87,29 @@ describe('describeCrudContract', () => {
 });
 
 describe('createCrudTestingModule', () => {
+  const [ofAcme, ofGlobex] = [scopeOf({ tenant: ACME }), scopeOf({ tenant: GLOBEX })];
   let testing: CrudTestingModule<LettersService>;
-  beforeAll(async () => {
-    testing = await createCrudTestingModule(letters, { service: LettersService });
-  });
+  beforeAll(async () => void (testing = await createCrudTestingModule(letters, { service: LettersService })));
   afterAll(() => testing.close());
 
   it('provides your own service on a real database', async () => {
     const { service } = testing;
-    const [acme, globex] = [scopeOf({ tenant: ACME }), scopeOf({ tenant: GLOBEX })];
-    const letter = await service.shout(acme, 'hello');
-    expect(letter).toMatchObject({ text: 'HELLO', tenant: new Types.ObjectId(ACME) });
-    await expect(service.get(globex, letter._id)).rejects.toThrow('Letter not found');
-    expect(await service.get(acme, letter._id)).toEqual(letter);
-    expect(await service.count(globex)).toBe(0);
+    const letter = await service.shout(ofAcme, 'hello');
+    expect(letter).toMatchObject({ text: 'HELLO', tenant: ACME });
+    await expect(service.get(ofGlobex, letter._id)).rejects.toThrow('Letter not found');
+    expect(await service.get(ofAcme, letter._id)).toEqual(letter);
+    expect(await service.count(ofGlobex)).toBe(0);
   });
 
-  it('refuses input that clients could not send', async () => {
-    await expect(testing.service.shout(scopeOf({ tenant: ACME }), '')).rejects.toThrow(
-      'The request is not valid: "text" must be a string of 1 to 80 characters.',
-    );
-    await expect(testing.service.shout(scopeOf({}), 'hello')).rejects.toThrow(
-      'The scope has no "tenant", which isolates this action. Write scopeOf({ tenant }).',
-    );
+  it.each([
+    ['input that clients could not send', ofAcme, '', '"text" must be a string of 1 to 80 characters.'],
+    [
+      'a scope that lacks a value',
+      scopeOf({}),
+      'hello',
+      'The scope has no "tenant", which isolates this action.',
+    ],
+  ])('refuses %s', async (_case, scope, text, message) => {
+    await expect(testing.service.shout(scope, text)).rejects.toThrow(message);
   });
 });
