@@ -1,14 +1,8 @@
 import { Param } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import {
-  AuditEntry,
-  AuditEntryInput,
-  CrudAction,
-  CrudController,
-  CrudModule,
-  UpdatedResult,
-} from '../../src/common/crud/index.js';
+import { AuditEntry, AuditEntryInput } from '../../src/common/crud/index.js';
+import { CrudAction, CrudController, CrudModule } from '../../src/common/crud/index.js';
 import { IsReference, schemaOf } from '../../src/common/fields/index.js';
 import { CurrentScope, currentTenant, type TenantScope } from '../../src/common/tenancy/index.js';
 import { resource, feature } from './resource.js';
@@ -31,17 +25,9 @@ export const letters = resource({
 letters.schema = schemaOf(letters.entity).index({ tenant: 1, text: 1 }, { unique: true });
 
 class LettersController extends CrudController(letters) {
-  @CrudAction(letters, {
-    method: 'POST',
-    path: ':id/burn',
-    isolatedAs: 'update',
-    summary: 'Burn a letter',
-    status: 200,
-    response: UpdatedResult,
-  })
-  async burn(@CurrentScope() scope: TenantScope, @Param('id') id: string): Promise<UpdatedResult> {
-    await this.service.update(scope, id, { text: `ashes of ${id}` });
-    return { updated: true };
+  @CrudAction(letters, { method: 'POST', path: ':id/burn', isolatedAs: 'update', status: 200 })
+  burn(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+    return this.service.update(scope, id, { text: `ashes of ${id}` });
   }
 }
 

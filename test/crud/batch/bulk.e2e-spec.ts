@@ -89,11 +89,8 @@ describe('todos in bulk', () => {
       [{ del: { _id: id, ifMatch: 'x' } }, await app.del(one, { headers: { 'If-Match': 'x' } })],
       [{ del: { _id: NOWHERE } }, await app.del(nowhere)],
     ] as const;
-    const many = await bulk(
-      app,
-      '/todos',
-      faults.map(([operation]) => operation),
-    );
+    const operations = faults.map(([operation]) => operation);
+    const many = await bulk(app, '/todos', operations);
     const requestId = many.headers.get('x-request-id');
     expect(many.body.results).toEqual(faults.map(([, { body }]) => ({ ...body, requestId })));
     expect((await app.get(one)).body.title).toBe('a');
@@ -146,17 +143,14 @@ describe('todos in bulk', () => {
   );
 
   const COUNT = '"operations" must be a list of 1 to 1000 operations.';
+  const MEMBER = '"ordered" is not an input field. Allowed: operations, atomic.';
   const OBJECT = 'The body must be a JSON object.';
   it.each([
     [{}, '/operations', COUNT],
     [{ operations: [] }, '/operations', COUNT],
     [{ operations: {} }, '/operations', COUNT],
     [{ operations: Array(1_001).fill(titled('a')) }, '/operations', COUNT],
-    [
-      { operations: [titled('a')], ordered: true },
-      '/ordered',
-      '"ordered" is not an input field. Allowed: operations, atomic.',
-    ],
+    [{ operations: [titled('a')], ordered: true }, '/ordered', MEMBER],
     [[titled('a')], '', OBJECT],
     [undefined, '', OBJECT],
     ['"x"', '', OBJECT],
@@ -179,11 +173,8 @@ describe('operations on a unique value', () => {
   it('store the first of several creates with it, and all others', async () => {
     const skus = Array.from({ length: 300 }, (_, i) => (i % 10 === 5 ? 'taken' : `sku ${i}`));
     const expected = skus.map((sku, i) => (sku === 'taken' && i !== 5 ? '409 DUPLICATE_VALUE' : 201));
-    const answered = await bulk(
-      app,
-      '/tags',
-      skus.map((sku, i) => create(`note ${i}`, sku)),
-    );
+    const operations = skus.map((sku, i) => create(`note ${i}`, sku));
+    const answered = await bulk(app, '/tags', operations);
     expect(results(answered)).toEqual(expected);
     const detail = 'A record with the same sku exists. Choose another value.';
     expect(answered.body.results[295].detail).toBe(detail);

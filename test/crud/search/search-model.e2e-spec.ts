@@ -3,15 +3,8 @@ import { Random } from '../../support/random.js';
 import { created, each } from '../../support/records.js';
 import { recipes } from '../../support/recipes.js';
 import { useResourceApp } from '../../support/resource-app.js';
-import {
-  matches,
-  type ModelQuery,
-  type ModelRecord,
-  randomQuery,
-  randomWords,
-  spell,
-  write,
-} from '../../support/search-model.js';
+import type { ModelQuery, ModelRecord } from '../../support/search-model.js';
+import { matches, randomQuery, randomWords, spell, write } from '../../support/search-model.js';
 import { acme as token, globex } from '../../support/tenants.js';
 
 const SEED = Number(process.env.SEARCH_SEED ?? 20_261_121);

@@ -1,14 +1,24 @@
 /** @mongodb */
 import { EventEmitter2 } from '@nestjs/event-emitter';
+import { IsText } from '../../../src/common/fields/index.js';
 import { expectInvalid } from '../../support/problems.js';
 import { plansOf } from '../../support/query-plans.js';
 import { recipes } from '../../support/recipes.js';
 import { created, each } from '../../support/records.js';
+import { feature } from '../../support/resource.js';
 import { commandsOf } from '../../support/sent-commands.js';
 import { ACME, acme as token, globex } from '../../support/tenants.js';
 import { serviceWith, useTestApp } from '../../support/test-app.js';
 
-const app = useTestApp({ root: serviceWith({ imports: [recipes()] }) });
+const long = IsText({ max: 1_000_000, optional: true });
+const books = feature({
+  name: 'books',
+  fields: { title: IsText({ max: 80 }), content: long, notes: long },
+  query: { search: ['title', 'content', 'notes'] },
+  bulk: true,
+});
+
+const app = useTestApp({ root: serviceWith({ imports: [recipes(), books] }) });
 beforeEach(() => app.empty());
 
 const search = (path: string, q: string, as?: string) =>
@@ -162,4 +172,73 @@ describe('a search of a resource of its own', () => {
       expect((await app.get(`/recipes?${query}`, { token })).status).toBe(400);
     expect((await app.post('/recipes', { name: 'x', _words: {} }, { token })).status).toBe(400);
   });
+});
+
+/** Different words of a few characters. */
+const words = (count: number, first = 0) =>
+  Array.from({ length: count }, (_, i) => `w${(first + i).toString(36)}`).join(' ');
+
+describe('a record with very many words', () => {
+  const titles = async () => each((await app.get('/books?fields=title')).body, 'title');
+  const fault = (field: string) => ({
+    pointer: `/${field}`,
+    detail: `"${field}" has too many different words: at most 60000 of a record can be searched. Send less text.`,
+  });
+
+  it('is rejected beyond the bound, however it is sent', async () => {
+    const tooMany = { title: 'a', content: words(60_000) };
+    const one = `/books/${await created(app, '/books', { title: 'a' })}`;
+    const headers = { Prefer: 'return=representation' };
+    for (const [answer, field] of [
+      [await app.post('/books', tooMany), 'content'],
+      [await app.post('/books', { title: 'a', content: words(40_000), notes: words(20_000) }), 'notes'],
+      [await app.patch(one, { content: words(60_001) }), 'content'],
+      [await app.patch(one, { content: words(60_001) }, { headers }), 'content'],
+    ] as const) {
+      expect([answer.status, answer.body.errors]).toEqual([400, [fault(field)]]);
+    }
+    const { body } = await app.post('/books/bulk', {
+      operations: [{ create: tooMany }, { create: { title: 'b' } }],
+    });
+    expect(body.results).toMatchObject([{ status: 400, errors: [fault('content')] }, { status: 201 }]);
+    expect((await app.get('/books/count')).body).toEqual({ count: 2 });
+  });
+
+  it('can repeat its words as often as it likes', async () => {
+    await created(app, '/books', { title: 'a', content: 'tea '.repeat(200_000) });
+  });
+
+  it('keeps its place in a bulk request', async () => {
+    const create = (title: string) => ({
+      create: { title, ...('bd'.includes(title) && { content: words(2_000) }) },
+    });
+    await app.post('/books/bulk', { operations: ['a', 'b', 'c', 'd'].map(create) });
+    expect(await titles()).toEqual(['d', 'c', 'b', 'a']);
+  });
+
+  it('waits for others like it, and nobody else does', async () => {
+    const sent = await commandsOf(app, async () => {
+      const large = Array.from({ length: 6 }, (_, i) =>
+        app.post('/books', { title: 'large', content: words(20_000, i * 20_000) }),
+      );
+      await created(app, '/books', { title: 'small' });
+      for (const { status } of await Promise.all(large)) expect([201, 503]).toContain(status);
+    });
+    const inserts = sent.filter(({ name }) => name === 'insert books');
+    const inserted = inserts.flatMap(({ command }) => each(command.documents, 'title'));
+    expect(inserted.indexOf('small')).toBeLessThan(3);
+    expect((await titles())[0]).toBe('large');
+  });
+});
+
+it('a post of as many words as its content can have is stored, and found by each', async () => {
+  const codes = Array.from({ length: 50_000 }, (_, i) => (i < 20_000 ? 0x4e00 + i : 0x20000 + i - 20_000));
+  const letters = codes.map((code) => String.fromCodePoint(code));
+  const content = letters.join(' ');
+  expect([...content]).toHaveLength(99_999);
+  const _id = await created(app, '/posts/api', { title: 'Letters', content }, token);
+  for (const letter of [letters.at(0), letters.at(25_000), letters.at(-1)]) {
+    const found = await app.get(`/posts/api?q=${encodeURIComponent(String(letter))}&fields=title`);
+    expect(found.body).toEqual([{ _id, title: 'Letters' }]);
+  }
 });

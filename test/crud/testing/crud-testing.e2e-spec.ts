@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Types } from 'mongoose';
 import { CrudModule, CrudService } from '../../../src/common/crud/index.js';
 import {
   createCrudTestingModule,
@@ -95,21 +96,18 @@ describe('createCrudTestingModule', () => {
   it('provides your own service on a real database', async () => {
     const { service } = testing;
     const letter = await service.shout(ofAcme, 'hello');
-    expect(letter).toMatchObject({ text: 'HELLO', tenant: ACME });
+    expect(letter).toMatchObject({ text: 'HELLO', tenant: new Types.ObjectId(ACME) });
     await expect(service.get(ofGlobex, letter._id)).rejects.toThrow('Letter not found');
     expect(await service.get(ofAcme, letter._id)).toEqual(letter);
     expect(await service.count(ofGlobex)).toBe(0);
   });
 
-  it.each([
-    ['input that clients could not send', ofAcme, '', '"text" must be a string of 1 to 80 characters.'],
-    [
-      'a scope that lacks a value',
-      scopeOf({}),
-      'hello',
-      'The scope has no "tenant", which isolates this action.',
-    ],
-  ])('refuses %s', async (_case, scope, text, message) => {
-    await expect(testing.service.shout(scope, text)).rejects.toThrow(message);
+  it('refuses input that clients could not send', async () => {
+    await expect(testing.service.shout(ofAcme, '')).rejects.toThrow(
+      'The request is not valid: "text" must be a string of 1 to 80 characters.',
+    );
+    await expect(testing.service.shout(scopeOf({}), 'hello')).rejects.toThrow(
+      'The scope has no "tenant", which isolates this action. Write scopeOf({ tenant }).',
+    );
   });
 });

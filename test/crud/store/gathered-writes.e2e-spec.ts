@@ -1,0 +1,192 @@
+/** @mongodb */
+import { Prop } from '@nestjs/mongoose';
+import fc from 'fast-check';
+import { Types } from 'mongoose';
+import { CrudModule } from '../../../src/common/crud/index.js';
+import { IsFlag, IsOneOf, IsText, IsTextList, IsTimestamp } from '../../../src/common/fields/index.js';
+import { IsWholeNumber, schemaOf } from '../../../src/common/fields/index.js';
+import { currentTenant } from '../../../src/common/tenancy/index.js';
+import { NoteInput, NOWHERE } from '../../support/bulk.js';
+import { created, each, storedIn } from '../../support/records.js';
+import { useResourceApp } from '../../support/resource-app.js';
+import { ACME, acme, globex } from '../../support/tenants.js';
+import type { TestRequest } from '../../support/test-app.js';
+import { type Made, resource } from '../../support/resource.js';
+
+class TicketInput {
+  @IsText({ min: 1, max: 40 }) title!: string;
+  @IsText({ max: 40, optional: true }) sku?: string;
+  @IsFlag({ default: false }) done?: boolean;
+  @IsWholeNumber({ min: 0, optional: true }) count?: number;
+  @IsTimestamp({ optional: true }) dueAt?: Date;
+  @IsOneOf(['red', 'blue'], { default: 'red' }) colour?: string;
+  @IsTextList({ maxEntries: 2, entry: { max: 5 }, optional: true }) tags?: string[];
+  @IsText({ max: 9, optional: true }) code?: string;
+}
+
+const isolationFields = { all: { tenant: currentTenant } };
+const tenant = Prop({ type: String });
+const tickets = resource({ name: 'tickets', fields: TicketInput, kept: { tenant }, isolationFields });
+tickets.schema = schemaOf(tickets.entity).index({ sku: 1 }, { unique: true, sparse: true });
+// The schema asks for more than the body does.
+tickets.schema.path('count').validate({ validator: () => true, message: 'No.' });
+
+const labels = resource({
+  name: 'labels',
+  fields: TicketInput,
+  kept: {
+    tenant,
+    count: Prop({ type: Number, max: 7 }),
+    code: Prop({ type: String, lowercase: true, match: /^[a-z]*$/ }),
+    tags: Prop({ type: [String], default: undefined, enum: ['a', 'b'] }),
+  },
+  isolationFields,
+  query: { search: ['title'] },
+});
+labels.schema = schemaOf(labels.entity).index({ sku: 1 }, { unique: true, sparse: true });
+
+const notes = resource({ name: 'notes', fields: NoteInput });
+notes.schema = schemaOf(notes.entity).index({ sku: 1 }, { unique: true, sparse: true });
+notes.schema.path('text').validate((text: string) => text !== 'refused', 'This text is refused.');
+
+const stamps = resource({ name: 'stamps', fields: NoteInput });
+stamps.schema = schemaOf(stamps.entity).pre('save', function () {
+  this.set('sku', `saved ${String(this.get('text'))}`);
+});
+
+const app = useResourceApp(...[tickets, labels, notes, stamps].map((one) => CrudModule.forFeature(one)));
+beforeEach(() => app.empty());
+
+/** Creates that arrive while others are being stored go with the next command. */
+describe('concurrent creates', () => {
+  it('each have their own outcome', async () => {
+    const bodies = Array.from({ length: 60 }, (_, i) => {
+      if (i % 10 === 0) return { text: 'refused' };
+      return { text: `note ${i}`, ...(i % 10 === 1 && { sku: 'taken' }) };
+    });
+    const answered = await Promise.all(bodies.map((body) => app.post('/notes', body)));
+    const expected = [Array(49).fill(201), Array(6).fill(400), Array(5).fill(409)].flat();
+    expect(each(answered, 'status').sort()).toEqual(expected);
+    const ofStatus = (status: number) => answered.filter((one) => one.status === status);
+    const [refused, twin] = [ofStatus(400)[0]?.body, ofStatus(409)[0]?.body];
+    expect(refused.errors).toEqual([{ pointer: '/text', detail: 'This text is refused.' }]);
+    expect(twin.detail).toBe('A record with the same sku exists. Choose another value.');
+    const stored = await storedIn(app, 'notes');
+    const made = ofStatus(201).map(({ body }) => body._id as string);
+    expect(each(stored, '_id').map(String)).toEqual(made.sort());
+    for (const record of stored) {
+      expect(record).toMatchObject({ __v: 0, createdAt: expect.any(Date), updatedAt: record.createdAt });
+    }
+  });
+
+  it('answer with the records that are stored', async () => {
+    const headers = { Prefer: 'return=representation' };
+    const texts = Array.from({ length: 20 }, (_, i) => `note ${i}`);
+    const answered = await Promise.all(texts.map((text) => app.post('/notes', { text }, { headers })));
+    const stored = await Promise.all(answered.map(({ body }) => app.get(`/notes/${body._id}`)));
+    expect(each(answered, 'body')).toEqual(each(stored, 'body'));
+  });
+
+  it('run the save middleware of a schema', async () => {
+    const texts = ['a', 'b', 'c'];
+    await Promise.all(texts.map((text) => app.post('/stamps', { text })));
+    const skus = each(await storedIn(app, 'stamps'), 'sku').sort();
+    expect(skus).toEqual(texts.map((text) => `saved ${text}`));
+  });
+});
+
+/** Changes that arrive while others are in flight are carried out by the next command. */
+describe('concurrent patches', () => {
+  const make = (path: string, body: object = { title: 'new' }) => created(app, path, body, acme);
+  const stored = (collection: string, id: string) =>
+    app.database.collection(collection).findOne({ _id: new Types.ObjectId(id) });
+
+  it('each have their own outcome', async () => {
+    await make('/labels', { title: 'first', sku: 'taken' });
+    const kinds: [body: object, status: number, request?: TestRequest, id?: string][] = [
+      [{ title: 'own' }, 200],
+      [{ done: true }, 200],
+      [{ title: 'foreign' }, 404, { token: globex }],
+      [{ title: 'nowhere' }, 404, {}, NOWHERE],
+      [{ title: 'stale' }, 412, { headers: { 'If-Match': '"7"' } }],
+      [{ title: 'fresh' }, 200, { headers: { 'If-Match': '"0"' } }],
+      [{ sku: 'taken' }, 409],
+      [{ count: 8 }, 400],
+      [{ title: '' }, 400],
+      [{ title: 'told' }, 200, { headers: { Prefer: 'return=representation' } }],
+    ];
+    const all = Array.from({ length: 8 }, () => kinds).flat();
+    const asked = await Promise.all(
+      all.map(async ([body, status, request, id]) => {
+        return { body, status, request: { token: acme, ...request }, id: id ?? (await make('/labels')) };
+      }),
+    );
+    const answers = await Promise.all(
+      asked.map(({ body, request, id }) => app.patch(`/labels/${id}`, body, request)),
+    );
+    expect(each(answers, 'status')).toEqual(each(asked, 'status'));
+    for (const { body, id, status } of asked) {
+      if (id === NOWHERE) continue;
+      const expected = status === 200 ? { ...body, __v: 1, tenant: ACME } : { title: 'new', __v: 0 };
+      expect(await stored('labels', id)).toMatchObject(expected);
+    }
+    expect(await storedIn(app, 'labels')).toHaveLength(asked.length - 8 + 1);
+    const duplicate = answers.find(({ status }) => status === 409);
+    expect(duplicate?.body.detail).toBe('A record with the same sku exists. Choose another value.');
+  });
+
+  it('of one record all count', async () => {
+    const id = await make('/labels');
+    const titles = Array.from({ length: 60 }, (_, i) => `title ${i}`);
+    const answers = await Promise.all(
+      titles.map((title) => app.patch(`/labels/${id}`, { title }, { token: acme })),
+    );
+    expect(new Set(each(answers, 'text'))).toEqual(new Set(['{"updated":true}']));
+    const { body, headers } = await app.get(`/labels/${id}`, { token: acme });
+    expect(headers.get('etag')).toBe('"60"');
+    expect(titles).toContain(body.title);
+    const query = `limit=5&q=${encodeURIComponent(String(body.title))}`;
+    expect((await app.get(`/labels?${query}`, { token: acme })).body.count).toBe(1);
+  });
+
+  it('change what a patch that is answered with its record changes', async () => {
+    const field = {
+      title: fc.constantFrom('a', 'Tea cup', '', null, 5, ' b '),
+      sku: fc.constantFrom(null, 'x', 'y'),
+      done: fc.constantFrom(true, false, null, 'true'),
+      count: fc.constantFrom(0, 7, 8, -1, 1.5, null),
+      dueAt: fc.constantFrom('2030-01-01T00:00:00Z', '2030-02-30', null),
+      colour: fc.constantFrom('red', 'blue', 'green', null),
+      tags: fc.constantFrom([], ['a'], ['b', 'a'], ['c'], ['longer'], null),
+      code: fc.constantFrom('Ab', '1', null),
+      stray: fc.constantFrom(1),
+    };
+    const bodies = fc.array(fc.record(field, { requiredKeys: [] }), { minLength: 1, maxLength: 3 });
+    for (const name of ['tickets', 'labels']) {
+      await fc.assert(
+        fc.asyncProperty(bodies, async (patches) => {
+          const [one, other] = [await make(`/${name}`), await make(`/${name}`)];
+          for (const body of patches) {
+            // Only one of them may have the sku.
+            const own = (end: number) => ({
+              ...body,
+              ...(typeof body.sku === 'string' && { sku: `${body.sku}${end}` }),
+            });
+            const whole = { token: acme, headers: { Prefer: 'return=representation' } };
+            const plain = await app.patch(`/${name}/${one}`, own(1), { token: acme });
+            const told = await app.patch(`/${name}/${other}`, own(2), whole);
+            expect([plain.status, plain.body.errors]).toEqual([told.status, told.body.errors]);
+          }
+          const comparable = async (id: string) => {
+            const record: Made = { ...(await stored(name, id)) };
+            const { _id, createdAt: _c, updatedAt: _u, sku, ...rest } = record;
+            return { ...rest, sku: (sku as string | undefined)?.slice(0, 1) };
+          };
+          expect(await comparable(one)).toEqual(await comparable(other));
+          await app.empty();
+        }),
+        { numRuns: 60 },
+      );
+    }
+  });
+});
