@@ -1,24 +1,27 @@
 /** @mongodb */
 import { EventEmitter2 } from '@nestjs/event-emitter';
+import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsText } from '../../../src/common/fields/index.js';
+import { scopeOf } from '../../../src/common/tenancy/index.js';
 import { expectInvalid } from '../../support/problems.js';
 import { plansOf } from '../../support/query-plans.js';
 import { recipes } from '../../support/recipes.js';
 import { created, each } from '../../support/records.js';
-import { feature } from '../../support/resource.js';
+import { resource } from '../../support/resource.js';
+import { serviceIn } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
 import { ACME, acme as token, globex } from '../../support/tenants.js';
 import { serviceWith, useTestApp } from '../../support/test-app.js';
 
 const long = IsText({ max: 1_000_000, optional: true });
-const books = feature({
+const books = resource({
   name: 'books',
   fields: { title: IsText({ max: 80 }), content: long, notes: long },
   query: { search: ['title', 'content', 'notes'] },
   bulk: true,
 });
 
-const app = useTestApp({ root: serviceWith({ imports: [recipes(), books] }) });
+const app = useTestApp({ root: serviceWith({ imports: [recipes(), CrudModule.forFeature(books)] }) });
 beforeEach(() => app.empty());
 
 const search = (path: string, q: string, as?: string) =>
@@ -214,6 +217,18 @@ describe('a record with very many words', () => {
     });
     await app.post('/books/bulk', { operations: ['a', 'b', 'c', 'd'].map(create) });
     expect(await titles()).toEqual(['d', 'c', 'b', 'a']);
+  });
+
+  it('shares no command with many others, even if its text is too short to wait for', async () => {
+    const service = serviceIn(app, books.entity);
+    const values = Array.from({ length: 60 }, (_, i) => ({ title: 'b', content: words(650, i * 650) }));
+    const sent = await commandsOf(app, () =>
+      Promise.all(values.map((one) => service.create(scopeOf({}), one))),
+    );
+    const inserts = sent.filter(({ name }) => name === 'insert books');
+    const sizes = inserts.map(({ command }) => (command.documents as object[]).length);
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(60);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(31);
   });
 
   it('waits for others like it, and nobody else does', async () => {
