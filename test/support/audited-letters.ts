@@ -1,16 +1,10 @@
 import { Param } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
-import { Types } from 'mongoose';
 import { AuditEntry, AuditEntryInput } from '../../src/common/crud/index.js';
 import { CrudAction, CrudController, CrudModule } from '../../src/common/crud/index.js';
 import { IsReference, schemaOf } from '../../src/common/fields/index.js';
-import { CurrentScope, currentTenant, type TenantScope } from '../../src/common/tenancy/index.js';
-import { resource, feature } from './resource.js';
-
-const OF_TENANT = {
-  kept: { tenant: Prop({ type: Types.ObjectId }) },
-  isolationFields: { all: { tenant: currentTenant } },
-};
+import { CurrentScope, type TenantScope } from '../../src/common/tenancy/index.js';
+import { feature, OF_TENANT, resource } from './resource.js';
 
 /** Audited letters with a hidden field. */
 export const letters = resource({

@@ -1,7 +1,6 @@
 import { Prop } from '@nestjs/mongoose';
-import { IsIdentifier, IsListOf, IsNested, IsText, IsTextList } from '../../src/common/fields/index.js';
-import { currentTenant } from '../../src/common/tenancy/index.js';
-import { feature } from './resource.js';
+import { IsListOf, IsNested, IsText, IsTextList } from '../../src/common/fields/index.js';
+import { feature, OF_TENANT } from './resource.js';
 
 class Box {
   @IsText({ max: 200, optional: true }) label?: string;
@@ -25,8 +24,8 @@ export const recipes = () =>
       // Shown, but not searched.
       author: IsText({ max: 200, optional: true }),
     },
-    kept: { tenant: IsIdentifier(), secret: Prop({ type: String, select: false }) },
-    isolationFields: { all: { tenant: currentTenant } },
+    ...OF_TENANT,
+    kept: { ...OF_TENANT.kept, secret: Prop({ type: String, select: false }) },
     query: {
       filter: ['author'],
       sort: ['name', 'author'],

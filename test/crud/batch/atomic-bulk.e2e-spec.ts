@@ -1,6 +1,5 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
-import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { NOWHERE } from '../../support/bulk.js';
@@ -39,9 +38,7 @@ const plants = plant({
   kept: { name: Prop({ type: String, required: true, unique: true }) },
 });
 
-const app = useResourceApp(
-  ...[seats, plants, plant({ name: 'pots' })].map((options) => CrudModule.forFeature(options)),
-);
+const app = useResourceApp(seats, plants, plant({ name: 'pots' }));
 beforeEach(async () => {
   await app.empty();
   made.length = 0;

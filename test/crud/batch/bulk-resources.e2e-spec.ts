@@ -1,6 +1,6 @@
 /** @mongodb */
 import { ConflictException, Injectable, Param, UseInterceptors } from '@nestjs/common';
-import type { CanActivate, DynamicModule, ExecutionContext } from '@nestjs/common';
+import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { EventEmitter2 } from '@nestjs/event-emitter';
 import { Prop } from '@nestjs/mongoose';
 import type { FastifyRequest } from 'fastify';
@@ -13,14 +13,14 @@ import { callerOf, CurrentScope, currentTenant } from '../../../src/common/tenan
 import { bulk, create, ids, NoteInput, NOWHERE, results } from '../../support/bulk.js';
 import { expectProblem, expectUnauthenticated } from '../../support/problems.js';
 import { each, storedIn } from '../../support/records.js';
-import { feature, type Made, type Outline, resource } from '../../support/resource.js';
+import { type Made, OF_TENANT, type Outline, resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, acme, globex, tokenOf } from '../../support/tenants.js';
 
 const editor = tokenOf(ACME, { role: 'editor' });
 const seen: unknown[] = [];
 const MISSING = '404 RECORD_NOT_FOUND';
-const [kept, ofTenant] = [{ tenant: Prop({ type: Types.ObjectId }) }, { tenant: currentTenant }];
+const ofTenant = { tenant: currentTenant };
 const noted = (outline: Outline) => resource({ fields: NoteInput, bulk: true, ...outline });
 
 const drafts = noted({
@@ -51,7 +51,7 @@ class Archived {
 
 const pages = noted({
   name: 'pages',
-  kept: { ...kept, deletedAt: Prop({ type: Date }) },
+  kept: { ...OF_TENANT.kept, deletedAt: Prop({ type: Date }) },
   disable: ['del'],
   isolationFields: { create: ofTenant, update: ofTenant, del: ofTenant },
   archive: { field: 'deletedAt' },
@@ -96,8 +96,7 @@ class ScopeWatcher implements CanActivate {
 
 const tickets = noted({
   name: 'tickets',
-  kept,
-  isolationFields: { all: ofTenant },
+  ...OF_TENANT,
   routes: { create: { guards: [ScopeWatcher] } },
 });
 const shelves = noted({ name: 'shelves', class: 'Shelf' });
@@ -107,19 +106,21 @@ const books = noted({
   parent: { entity: shelves.entity, param: 'shelfId', field: 'shelf' },
   kept: { shelf: IsReference(() => shelves.entity) },
 });
-
+const ofPages = { controller: PagesController, service: PagesService, providers: [RolesGuard] };
 const app = useResourceApp(
-  CrudModule.forFeature(pages, {
-    controller: PagesController,
-    service: PagesService,
-    providers: [RolesGuard],
-  }),
+  CrudModule.forFeature(pages, ofPages),
   CrudModule.forFeature(tickets, { providers: [ScopeWatcher] }),
-  ...[
-    ...[drafts, shelves, books, noted({ name: 'notes', disable: ['create', 'del'] })],
-    noted({ name: 'memos', kept, isolationFields: { update: ofTenant } }),
-  ].map((options): DynamicModule => CrudModule.forFeature(options)),
-  ...[{ name: 'plain' }, { name: 'unplain', bulk: false }].map(feature),
+  drafts,
+  shelves,
+  books,
+  noted({ name: 'notes', disable: ['create', 'del'] }),
+  noted({
+    name: 'memos',
+    kept: { tenant: Prop({ type: Types.ObjectId }) },
+    isolationFields: { update: ofTenant },
+  }),
+  resource({ name: 'plain' }),
+  resource({ name: 'unplain', bulk: false }),
 );
 beforeEach(async () => {
   await app.empty();

@@ -4,9 +4,8 @@ import { plansOf } from '../../support/query-plans.js';
 import { ACME, acme as token, GLOBEX } from '../../support/tenants.js';
 import { serviceWith, useTestApp } from '../../support/test-app.js';
 import { ordersOf, pageOf } from '../../support/walks.js';
-import { feature } from '../../support/resource.js';
-import { IsText, IsIdentifier } from '../../../src/common/fields/index.js';
-import { currentTenant } from '../../../src/common/tenancy/index.js';
+import { feature, OF_TENANT } from '../../support/resource.js';
+import { IsText } from '../../../src/common/fields/index.js';
 
 const RECORDS = 2_000;
 const LIMIT = 10;
@@ -17,8 +16,7 @@ const OVERHEAD = 12;
 const letters = feature({
   name: 'letters',
   fields: { title: IsText({ max: 100 }) },
-  kept: { tenant: IsIdentifier() },
-  isolationFields: { all: { tenant: currentTenant } },
+  ...OF_TENANT,
   query: { filter: ['title'], sort: ['title'] },
 });
 

@@ -1,10 +1,9 @@
 import { type CanActivate, type ExecutionContext, UseGuards, UseInterceptors } from '@nestjs/common';
 import { tap } from 'rxjs';
 import { CrudController, CrudModule, type ListQuery } from '../../../src/common/crud/index.js';
-import { IsIdentifier } from '../../../src/common/fields/index.js';
-import { currentTenant, type TenantScope } from '../../../src/common/tenancy/index.js';
+import type { TenantScope } from '../../../src/common/tenancy/index.js';
 import { created, each } from '../../support/records.js';
-import { feature, resource } from '../../support/resource.js';
+import { feature, OF_TENANT, resource } from '../../support/resource.js';
 import { acme, ACME, globex } from '../../support/tenants.js';
 import { serviceWith, useTestApp } from '../../support/test-app.js';
 
@@ -14,10 +13,9 @@ class OnlyChief implements CanActivate {
   }
 }
 
-const ofTenant = { kept: { tenant: IsIdentifier() }, isolationFields: { all: { tenant: currentTenant } } };
 const guards = [OnlyChief];
 const intercepted: string[] = [];
-const own = resource({ name: 'own', ...ofTenant });
+const own = resource({ name: 'own', ...OF_TENANT });
 class OwnController extends CrudController(own) {
   @UseGuards(OnlyChief)
   @UseInterceptors({ intercept: (_context, next) => next.handle().pipe(tap(() => intercepted.push('list'))) })
@@ -26,13 +24,13 @@ class OwnController extends CrudController(own) {
   }
 }
 const guarded = [
-  resource({ name: 'listed', ...ofTenant, routes: { list: { guards } } }),
-  resource({ name: 'got', ...ofTenant, routes: { get: { guards } } }),
+  resource({ name: 'listed', ...OF_TENANT, routes: { list: { guards } } }),
+  resource({ name: 'got', ...OF_TENANT, routes: { get: { guards } } }),
 ];
 const imports = [
   CrudModule.forFeature(own, { controller: OwnController }),
   ...guarded.map((options) => CrudModule.forFeature(options, { providers: guards })),
-  feature({ name: 'closed', ...ofTenant, disable: ['get'] }),
+  feature({ name: 'closed', ...OF_TENANT, disable: ['get'] }),
 ];
 
 const app = useTestApp({ root: serviceWith({ imports }) });

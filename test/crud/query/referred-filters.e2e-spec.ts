@@ -1,6 +1,5 @@
 /** @mongodb */
 import { Types } from 'mongoose';
-import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsListOf, IsReference, IsText } from '../../../src/common/fields/index.js';
 import { created, each } from '../../support/records.js';
 import { ADA, BOB, createReferringApp, referredBy } from '../../support/referring-app.js';
@@ -91,7 +90,7 @@ describe('a filter through a list of references', () => {
     references: { tags: { to: tags.entity } },
     query: { filter: ['tags.label'] },
   });
-  const app = useResourceApp(CrudModule.forFeature(tags), books);
+  const app = useResourceApp(tags, books);
 
   it('needs one entry that matches, or none', async () => {
     const red = await created(app, '/tags', { label: 'red' });
@@ -114,7 +113,7 @@ describe('a field of a referred record that nobody may filter by', () => {
   });
   const starting = (filter: string) =>
     createResourceApp(
-      CrudModule.forFeature(teams),
+      teams,
       feature({
         name: 'players',
         fields: { team: IsReference(() => teams.entity) },

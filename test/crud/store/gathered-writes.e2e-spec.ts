@@ -2,7 +2,6 @@
 import { Prop } from '@nestjs/mongoose';
 import fc from 'fast-check';
 import { Types } from 'mongoose';
-import { CrudModule } from '../../../src/common/crud/index.js';
 import { IsFlag, IsOneOf, IsText, IsTextList, IsTimestamp } from '../../../src/common/fields/index.js';
 import { IsWholeNumber, schemaOf } from '../../../src/common/fields/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
@@ -54,7 +53,7 @@ stamps.schema = schemaOf(stamps.entity).pre('save', function () {
   this.set('sku', `saved ${String(this.get('text'))}`);
 });
 
-const app = useResourceApp(...[tickets, labels, notes, stamps].map((one) => CrudModule.forFeature(one)));
+const app = useResourceApp(tickets, labels, notes, stamps);
 beforeEach(() => app.empty());
 
 /** Creates that arrive while others are being stored go with the next command. */

@@ -60,10 +60,7 @@ const OPERATIONS = 25;
 const LIMIT = 100;
 
 const tokens: Record<string, string> = { [ACME]: acme, [GLOBEX]: globex };
-const app = useResourceApp(
-  CrudModule.forFeature(entries),
-  CrudModule.forFeature(drafts, { service: DraftsService }),
-);
+const app = useResourceApp(entries, CrudModule.forFeature(drafts, { service: DraftsService }));
 beforeEach(() => app.empty());
 
 const times = <T>(count: number, run: (i: number) => Promise<T>) =>

@@ -6,22 +6,20 @@ import {
   type CrudTestingModule,
   describeCrudContract,
 } from '../../../src/common/crud/testing/index.js';
-import { IsIdentifier, IsReference, IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
-import { currentTenant, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
+import { IsReference, IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
+import { scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { created } from '../../support/records.js';
-import { resource } from '../../support/resource.js';
+import { OF_TENANT, resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
 
-const isolationFields = { all: { tenant: currentTenant } };
 const letters = resource({
   name: 'letters',
   fields: {
     text: IsText({ min: 1, max: 80, example: 'Dear Emma' }),
     seal: IsText({ max: 20, optional: true }),
   },
-  kept: { tenant: IsIdentifier() },
-  isolationFields,
+  ...OF_TENANT,
 });
 
 function computedOf(sent: unknown): { name: string; words: number } {
@@ -35,8 +33,8 @@ const stamps = resource({
     name: IsText({ min: 1, max: 80, example: 'Penny Black' }),
     letter: IsReference(() => letters.entity),
   },
-  kept: { tenant: IsIdentifier(), words: IsWholeNumber({ min: 0 }) },
-  isolationFields,
+  ...OF_TENANT,
+  kept: { ...OF_TENANT.kept, words: IsWholeNumber({ min: 0 }) },
   references: { letter: { to: letters.entity } },
   hooks: {
     beforeCreate: ({ record, input }) => void Object.assign(record, computedOf(input.name)),
@@ -53,10 +51,7 @@ class LettersService extends CrudService.for(letters) {
 
 describe('describeCrudContract', () => {
   let letter: string;
-  const app = useResourceApp(
-    CrudModule.forFeature(letters, { service: LettersService }),
-    CrudModule.forFeature(stamps),
-  );
+  const app = useResourceApp(CrudModule.forFeature(letters, { service: LettersService }), stamps);
   beforeAll(async () => void (letter = await created(app, '/letters', { text: 'Dear Emma' }, acme)));
 
   const tokens = { app: () => app.app, token: () => acme, otherToken: () => globex };
