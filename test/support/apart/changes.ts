@@ -42,7 +42,9 @@ export class Changes {
     const surface = surfaces[this.number++ % surfaces.length] as Surface;
     this.idOf = (name) => {
       const known = own[name] ?? [];
-      return known.length > 0 && random.chance(0.6) ? random.pick(known) : requests.idOf(name);
+      return known.length > 0 && random.chance(isBound ? 0.9 : 0.6)
+        ? random.pick(known)
+        : requests.idOf(name);
     };
     const known = own[surface.name] ?? [];
     const id = isBound && known.length > 0 ? random.pick(known) : this.idOf(surface.name);
