@@ -2,7 +2,7 @@
 import type { Type } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import type { CrudOptions } from '../../../src/common/crud/index.js';
+import { Crud, type CrudOptions } from '../../../src/common/crud/index.js';
 import { IsListOf, IsReference, IsText } from '../../../src/common/fields/index.js';
 import { claim, currentTenant, scopeOf, unrestrictedScope } from '../../../src/common/tenancy/index.js';
 import { serviceIn, useResourceApp } from '../../support/resource-app.js';
@@ -138,6 +138,21 @@ describe('deleting a record that others refer to', () => {
     const itself = await node();
     await app.patch(`/nodes/${itself}`, { next: itself });
     expect((await app.del(`/nodes/${itself}`)).body).toEqual({ deleted: true });
+    expect((await app.get('/nodes')).body).toEqual([]);
+  });
+
+  it('reaches what its unit of work has made, and leaves all as it was if the unit fails', async () => {
+    const service = serviceIn(app, nodes.entity);
+    const target = await node();
+    const fill = (fails: boolean) =>
+      app.app.get(Crud, { strict: false }).atomically(scopeOf({}), async (work) => {
+        await service.create(work, { next: target } as Partial<Made>);
+        await service.del(work, target);
+        if (fails) throw new Error('The unit fails.');
+      });
+    await expect(fill(true)).rejects.toThrow('The unit fails.');
+    expect((await app.get('/nodes')).body).toMatchObject([{ _id: target }]);
+    await fill(false);
     expect((await app.get('/nodes')).body).toEqual([]);
   });
 
