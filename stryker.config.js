@@ -19,7 +19,7 @@ const ROOMS = {
   query: {
     mutate: ['src/common/crud/query/*.ts'],
     tests: [
-      'test/crud/query/(filters|cursor|page-param|expand|own-action|query-string|default)',
+      'test/crud/query/(cursor|filter-properties|page-param|expand|own-action|query-string)',
       'test/posts/archive',
     ],
   },
