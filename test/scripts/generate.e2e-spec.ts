@@ -36,7 +36,7 @@ it(
     const fields = 'name:text!,tags:texts,stars:integer!,ratio:number,price:decimal,open:boolean';
     expect(bin('nest', 'g', 'resource', 'blog-entries', fields)).toMatchObject({ status: 0 });
     expect(existsSync(inCopy('src/blog-entries/blog-entries.module.ts'))).toBe(true);
-    const referring = ['post:posts!', 'state:open/done!', 'address.city:text!', 'address.geo.lat:number'];
+    const referring = ['post:posts!', 'state:open/done!', 'address.city:text!', 'input.geo.lat:number'];
     expect(generate('tickets', ...referring, '--events')).toMatchObject({ status: 0 });
     // Features do not import each other.
     expect(read('src/posts/tickets.module.ts')).toContain('events: true');

@@ -35,7 +35,7 @@ export function readFields(texts, prefix, resources) {
 }
 
 /** A value in an example that is the identifier of a record. */
-export const identifierOf = (resource) => `\0${namesOf(resource).variable}`;
+const identifierOf = (resource) => `\0${namesOf(resource).variable}`;
 
 function readText(text) {
   const [, path, kind = 'text', mark] = /^([a-z]\w*(?:\.[a-z]\w*)*)(?::([\w/-]+))?([!?])?$/.exec(text) ?? [];
@@ -57,7 +57,9 @@ function membersOf(entries, prefix, resources) {
       throw new Error(`The field "${name}" is there twice.`);
     if (inner.length === 0) return fieldOf(name, group[0], resources);
     const members = inner.map(({ path, ...entry }) => ({ ...entry, path: path.slice(1) }));
-    return objectOf(name, membersOf(members, prefix + pascal(name), resources), prefix + pascal(name));
+    const path = prefix + pascal(name);
+    // The name of no entity and no input class.
+    return objectOf(name, membersOf(members, path, resources), `${path}Fields`);
   });
 }
 
