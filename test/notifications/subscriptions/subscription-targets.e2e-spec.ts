@@ -1,9 +1,12 @@
-import type { Variables } from '../../../src/config/index.js';
+import { NotificationsModule } from '../../../src/common/notifications/index.js';
+import { PostsModule } from '../../../src/posts/posts.module.js';
 import { expectInvalid } from '../../support/problems.js';
+import { resourceRoot } from '../../support/resource-app.js';
 import { acme as token } from '../../support/tenants.js';
-import { createTestApp } from '../../support/test-app.js';
+import { createTestApp, type TestAppOptions } from '../../support/test-app.js';
 import { HOOK, SUBSCRIPTIONS as PATH } from '../../support/webhooks.js';
 
+const NOT_HTTPS = 'The URL must be an https URL.';
 const NOT_PUBLIC = 'The URL must lead to a public address.';
 const [PRIVATE, HTTP, HTTPS] = [
   'http://127.0.0.1:9/hook',
@@ -13,22 +16,34 @@ const [PRIVATE, HTTP, HTTPS] = [
 
 /** What the checks say of each kind of URL is shown in webhook-targets.spec.ts. */
 describe('the target of a subscription', () => {
-  it.each<[string, Variables, string[], [string, string][]]>([
+  it.each<[string, TestAppOptions, string[], [string, string][]]>([
     [
       'must be public, and a name is refused in the same words whether it is internal or unknown',
-      { WEBHOOK_ALLOW_PRIVATE: 'false' },
+      { env: { WEBHOOK_ALLOW_PRIVATE: 'false' } },
       [HTTP, HTTPS],
       [PRIVATE, 'http://localhost:3000', 'https://nowhere.invalid'].map((url) => [url, NOT_PUBLIC]),
     ],
-    ['may be private if WEBHOOK_ALLOW_PRIVATE is set', { WEBHOOK_ALLOW_PRIVATE: 'true' }, [PRIVATE], []],
     [
-      'must be https in production',
-      { NODE_ENV: 'production' },
-      [HTTPS],
-      [[HTTP, 'The URL must be an https URL.']],
+      'may be private if WEBHOOK_ALLOW_PRIVATE is set',
+      { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } },
+      [PRIVATE],
+      [],
     ],
-  ])('%s', async (_what, env, taken, refused) => {
-    const app = await createTestApp({ env: { WORKER: 'off', ...env } });
+    ['must be https in production', { env: { NODE_ENV: 'production' } }, [HTTPS], [[HTTP, NOT_HTTPS]]],
+    [
+      'must be https and public if an application says nothing of targets',
+      {
+        root: (environment, database) =>
+          resourceRoot(environment, database, [PostsModule, NotificationsModule.forRoot({ worker: false })]),
+      },
+      [HTTPS],
+      [
+        [HTTP, NOT_HTTPS],
+        ['https://127.0.0.1:9/hook', NOT_PUBLIC],
+      ],
+    ],
+  ])('%s', async (_what, { env, root }, taken, refused) => {
+    const app = await createTestApp({ root, env: { WORKER: 'off', ...env } });
     for (const url of taken) {
       const { status, body } = await app.post(PATH, { ...HOOK, url }, { token });
       expect(status).toBe(201);
