@@ -19,7 +19,8 @@ const ROOMS = {
   query: {
     mutate: ['src/common/crud/query/*.ts'],
     tests: [
-      'test/crud/query/(cursor|filter-properties|page-param|expand|own-action|query-string)',
+      'test/crud/query/(cursor|filter-properties|page-param|expand|query-string)',
+      'test/crud/(routes/own-chains|platform/own-routes)',
       'test/posts/archive',
     ],
   },

@@ -7,6 +7,7 @@ import {
   Param,
   Query,
   SetMetadata,
+  StreamableFile,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { IsInt, Max } from 'class-validator';
@@ -65,6 +66,9 @@ class Recent {
 class Filed {
   @IsFlag({ optional: true }) archived?: boolean;
 }
+class Word {
+  @IsText({ max: 9 }) word!: string;
+}
 class Device {
   @IsText({ max: 10, description: 'Name of the device' }) 'X-Device'!: string;
   @IsWholeNumber({ max: 9, optional: true }) 'X-Copies'?: number;
@@ -103,6 +107,17 @@ class PhotosController extends CrudController(photos, PhotosService) {
   @CrudAction(photos, { method: 'POST', path: 'file', consumes: BYTES, isolatedAs: 'create' })
   upload(@CurrentScope() scope: TenantScope, @Body() body: Buffer) {
     return this.service.create(scope, { title: 'a file', bytes: body.length });
+  }
+
+  @CrudAction(photos, { method: 'GET', path: ':id/file', isolatedAs: 'get', response: BYTES })
+  async download(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+    const { title } = await this.service.get(scope, id);
+    return new StreamableFile(Buffer.from(String(title)));
+  }
+
+  @CrudAction(photos, { method: 'GET', path: 'word', query: ['word'], isolatedAs: 'get', response: Word })
+  word(@Query('word') word: string) {
+    return { word };
   }
 
   @CrudAction(photos, { method: 'GET', path: 'recent', query: Recent, isolatedAs: 'get', response: Recent })

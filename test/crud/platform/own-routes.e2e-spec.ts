@@ -56,6 +56,21 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('routes of your 
     expect([status, body.errors]).toMatchObject([400, [{ parameter: 'Idempotency-Key' }]]);
   });
 
+  it('answer with a file to those who may read its record', async () => {
+    const path = `${await photo('a file')}/file`;
+    const { status, text, headers } = await get(path);
+    expect([status, text, headers.get('content-type')]).toEqual([200, 'a file', 'application/octet-stream']);
+    expect((await get(path, foreign)).status).toBe(404);
+  });
+
+  it('take the parameters that they name, each once and as it was sent', async () => {
+    expect((await get('/photos/word?word=time')).body).toEqual({ word: 'time' });
+    const once = { parameter: 'word', detail: '"word" must be given once.' };
+    expect(faultsOf(await get('/photos/word?word=time&word=chime'))).toEqual([400, [once]]);
+    const stray = { parameter: 'words', detail: '"words" is not a parameter here. Allowed: word.' };
+    expect(faultsOf(await get('/photos/word?words=time'))).toEqual([400, [stray]]);
+  });
+
   it('read the query into its class', async () => {
     const url = '/photos/recent?word=tea&limit=20&tags=a%5C,b,c&exact=true&order=-1';
     const read = { word: 'tea', limit: 20, tags: ['a,b', 'c'], exact: true, order: -1 };

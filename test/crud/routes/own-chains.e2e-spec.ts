@@ -26,9 +26,12 @@ import {
   currentTenant,
   getCrudServiceToken,
   IsText,
+  type ListQuery,
+  orderOf,
   type TenantScope,
 } from '../../../src/index.js';
 import { TenancyModule } from '../../../src/common/tenancy/index.js';
+import { requestsOf } from '../../support/requests-of.js';
 import { feature, type Made, type Outline, resource } from '../../support/resource.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
@@ -112,6 +115,27 @@ describe('anything added to the chain also runs for generated routes', () => {
     }
     await using app = await start({ controller: NotesController, providers: [OtherNotes] });
     expect((await app.get('/notes/count')).body).toEqual({ count: 99 });
+  });
+
+  it('an override that gives lists, pages and cursors another order, unless the client names one', async () => {
+    const routes = { list: { summary: 'List rhymes by their texts' } };
+    const rhymes = resource({ name: 'rhymes', query: { sort: ['text'] }, routes });
+    class RhymesController extends CrudController(rhymes) {
+      override list(scope: TenantScope, query: ListQuery) {
+        return super.list(scope, { order: orderOf(['text']), ...query });
+      }
+    }
+    await using app = await createResourceApp(
+      CrudModule.forFeature(rhymes, { controller: RhymesController }),
+    );
+    for (const text of ['Bern', 'Aachen', 'Cork']) await app.create('/rhymes', { text });
+    const { texts } = requestsOf(app);
+    expect(await texts('/rhymes')).toEqual(['Aachen', 'Bern', 'Cork']);
+    expect(await texts('/rhymes?sort=-createdAt')).toEqual(['Cork', 'Aachen', 'Bern']);
+    const { body: page } = await app.get('/rhymes?limit=2');
+    expect(page.results).toMatchObject([{ text: 'Aachen' }, { text: 'Bern' }]);
+    const { body: last } = await app.get(`/rhymes?limit=2&after=${page.next}`);
+    expect(last.results).toMatchObject([{ text: 'Cork' }]);
   });
 
   it('a service that calls a verb of the generator from one of its own, whatever its name', async () => {
