@@ -113,27 +113,8 @@ const asDecimal = (value: ModelValue) => {
   return Decimal128.fromString(`${String(value)}${zero}`);
 };
 
-/** The product's resources, and one with a field of every type. */
+/** A resource of the product, and one with a field of every type. */
 export const QUERIED_RESOURCES: readonly QueriedResource[] = [
-  {
-    name: 'todos',
-    path: '/todos',
-    collection: 'todos',
-    start: () => createTestApp(),
-    filters: [
-      id('_id'),
-      text('title'),
-      flag('completed'),
-      ...['dueAt', 'createdAt', 'updatedAt'].map(moment),
-    ],
-    orders: [['-createdAt'], ['-updatedAt'], ['dueAt'], ['title'], ['completed', 'dueAt']],
-    fields: {
-      title: { field: text('title', NAMES) },
-      completed: { field: flag('completed') },
-      dueAt: { field: moment('dueAt'), stored: asDate },
-      ...kept,
-    },
-  },
   {
     name: 'posts',
     path: '/posts/api',
