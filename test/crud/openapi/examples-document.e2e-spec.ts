@@ -143,68 +143,6 @@ describe('the document of the examples', () => {
     expect(bare.map(([at]) => at)).toEqual([]);
   });
 
-  it('names all fields of a nested, a plain and a mapped class', () => {
-    const namesOf = (name: string) =>
-      Object.keys(document.components.schemas[name]?.properties ?? {}).join(' ');
-    expect(namesOf('ProductCreate')).toBe('name price colour dimensions variants category');
-    const sorted = (name: string) => namesOf(name).split(' ').sort().join(' ');
-    expect(sorted('EventCreate')).toBe('guests length notes place starts title');
-    expect(sorted('UserCreate')).toBe('email name password role');
-    expect(sorted('UserUpdate')).toBe('name password');
-    expect(sorted('User')).toBe('_id email initials name role');
-  });
-
-  it('shows an expandable reference as an identifier or a record', () => {
-    const { schemas } = document.components;
-    const shared = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-    const lineOf = (name: string) => schemas[name]?.properties?.lines?.items?.properties;
-    expect(lineOf('OrderExpandable')?.product).toEqual({
-      oneOf: [expect.objectContaining({ type: 'string' }), shared('Product')],
-    });
-    expect(lineOf('Order')?.product).toMatchObject({ type: 'string' });
-    const list = document.paths['/orders']?.get as unknown as {
-      parameters: { name: string }[];
-      responses: Record<string, { content: object }>;
-    };
-    expect(list.parameters.find(({ name }) => name === 'expand')).toMatchObject({
-      ...{ in: 'query', style: 'form', explode: false },
-      schema: { type: 'array', items: { type: 'string', enum: ['lines.product'] } },
-    });
-    const line = { anyOf: [shared('OrderExpandable'), shared('OrderExpandablePart')] };
-    expect(list.responses['200']?.content).toEqual({
-      'application/json': { schema: shared('OrderPage') },
-      'application/x-ndjson': { schema: line },
-      'text/csv': { schema: { type: 'string' } },
-    });
-    expect(Object.keys(schemas)).not.toContain('EventExpandable');
-  });
-
-  it('lets null remove the optional fields of an update, and only those', () => {
-    const isNullable = ({ type }: JsonSchema) => [type].flat().includes('null' as never);
-    const nullable = Object.entries(document.components.schemas)
-      .filter(([name]) => name.endsWith('Update'))
-      .map(([name, { properties = {} }]) => {
-        const fields = Object.keys(properties).filter((field) => isNullable(properties[field] ?? {}));
-        return [name, fields.sort()];
-      });
-    expect(Object.fromEntries(nullable)).toEqual({
-      AccountUpdate: [],
-      ArticleUpdate: ['text'],
-      CategoryUpdate: [],
-      CommentUpdate: [],
-      EventUpdate: ['guests', 'length', 'notes', 'place'],
-      ExpenseUpdate: [],
-      OrderUpdate: ['note'],
-      PriceRuleUpdate: ['days', 'from', 'until'],
-      ProductUpdate: ['category', 'colour', 'dimensions'],
-      ProfileUpdate: ['name', 'newsletter'],
-      RoomUpdate: [],
-      SubscriptionUpdate: ['description', 'enabled'],
-      TodoUpdate: ['done', 'due'],
-      UserUpdate: [],
-    });
-  });
-
   it('lists the errors of every route', () => {
     const found = (route: string) => operations().find((one) => one.route === route)?.operation.responses;
     const errorsOf = (route: string) =>
