@@ -191,3 +191,22 @@ describe('operations on a unique value', () => {
     expect(results(answered)).toEqual(['409 DUPLICATE_VALUE', 200, 200, 201, 200, 201]);
   });
 });
+
+it('short requests are answered between the runs of bulk requests that came before them', async () => {
+  const LONG = 48;
+  const headers = { 'Content-Type': 'application/json' };
+  const body = JSON.stringify({ operations: Array<number>(1_000).fill(1) });
+  const long = async () =>
+    (await fetch(`${app.url}/todos/bulk`, { method: 'POST', headers, body })).arrayBuffer();
+  const short = async () => (await fetch(`${app.url}/todos/count`)).arrayBuffer();
+  // Connections and compiled code, so that it is not the first requests that count.
+  await Promise.all([long(), short()]);
+  let [left, between] = [LONG, 0];
+  const all = Array.from({ length: LONG }, () => long().finally(() => (left -= 1)));
+  while (left > 0) {
+    await short();
+    between += 1;
+  }
+  await Promise.all(all);
+  expect(between).toBeGreaterThan(LONG);
+});
