@@ -1,20 +1,77 @@
 /** @mongodb */
+import { Param } from '@nestjs/common';
+import { Prop } from '@nestjs/mongoose';
 import { type mongo, Types } from 'mongoose';
-import { type CrudService, getCrudServiceToken } from '../../../src/common/crud/index.js';
-import { scopeOf } from '../../../src/common/tenancy/index.js';
-import { AUDITED, letters } from '../../support/audited-letters.js';
+import {
+  AuditEntry,
+  AuditEntryInput,
+  CrudAction,
+  CrudController,
+  CrudModule,
+  CurrentScope,
+  IsReference,
+  schemaOf,
+  scopeOf,
+  type TenantScope,
+} from '../../../src/index.js';
 import { NOWHERE } from '../../support/bulk.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
-import { resourceRoot, useResourceApp } from '../../support/resource-app.js';
+import { resourceRoot, serviceIn, useResourceApp } from '../../support/resource-app.js';
 import { created, each, storedIn } from '../../support/records.js';
 import { ACME, GLOBEX, globex, tokenOf } from '../../support/tenants.js';
 import { createTestApp } from '../../support/test-app.js';
-import type { Made } from '../../support/resource.js';
+import { feature, OF_TENANT, resource } from '../../support/resource.js';
 
 const [token, ofBob] = [tokenOf(ACME, { sub: 'ann' }), tokenOf(GLOBEX, { sub: 'bob' })];
 
 const DAY_MS = 86_400_000;
+
+/** Audited letters with a hidden field. */
+const letters = resource({
+  name: 'letters',
+  ...OF_TENANT,
+  kept: { ...OF_TENANT.kept, secret: Prop({ type: String, select: false }) },
+  hooks: { beforeCreate: ({ record }) => void (record.secret = 'of a hook') },
+  bulk: true,
+  import: true,
+  audit: { keptDays: 30 },
+});
+letters.schema = schemaOf(letters.entity).index({ tenant: 1, text: 1 }, { unique: true });
+
+class LettersController extends CrudController(letters) {
+  @CrudAction(letters, { method: 'POST', path: ':id/burn', isolatedAs: 'update', status: 200 })
+  burn(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+    return this.service.update(scope, id, { text: `ashes of ${id}` });
+  }
+}
+
+/** Audited letters with a hidden field, stamps that a letter takes with it, notes with an archive, and a resource that shows the audit records. */
+const AUDITED = [
+  CrudModule.forFeature(letters, { controller: LettersController }),
+  feature({
+    name: 'stamps',
+    fields: { letter: IsReference(() => letters.entity) },
+    ...OF_TENANT,
+    references: { letter: { to: letters.entity, check: false, onDelete: 'cascade' } },
+    audit: true,
+  }),
+  feature({
+    name: 'notes',
+    ...OF_TENANT,
+    kept: { ...OF_TENANT.kept, deletedAt: Prop({ type: Date }) },
+    archive: { field: 'deletedAt' },
+    audit: true,
+  }),
+  CrudModule.forFeature({
+    entity: AuditEntry,
+    input: AuditEntryInput,
+    name: 'audits',
+    disable: ['create', 'update', 'del'],
+    isolationFields: OF_TENANT.isolationFields,
+    query: { filter: ['resource', 'record', 'outcome'] },
+  }),
+];
 
 describe('the audit records of a resource', () => {
   const app = useResourceApp(...AUDITED);
@@ -151,9 +208,7 @@ describe('the audit records of a resource', () => {
   });
 
   it('cover writes in code, without a request', async () => {
-    const name = getCrudServiceToken(letters.entity);
-    const service = app.app.get<CrudService<Made, Made>>(name, { strict: false });
-    await service.create(scopeOf({ tenant: ACME }), { text: 'By a job' });
+    await serviceIn(app, letters.entity).create(scopeOf({ tenant: ACME }), { text: 'By a job' });
     const [entry] = await settled();
     expect([String(entry?.tenant), entry?.requestId, entry?.address]).toEqual([ACME, undefined, undefined]);
   });

@@ -1,6 +1,7 @@
 /** @mongodb */
+import { Prop } from '@nestjs/mongoose';
 import mongoose from 'mongoose';
-import { CrudModule, type CrudHooks } from '../../../src/index.js';
+import { CrudModule, type CrudHooks, IsReference, IsText } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { onEvent } from '../../support/on-event.js';
 import {
@@ -13,8 +14,7 @@ import { freshDatabaseUri } from '../../support/mongodb.js';
 import { resourceRoot, useResourceApp } from '../../support/resource-app.js';
 import { acme, globex } from '../../support/tenants.js';
 import { createTestApp } from '../../support/test-app.js';
-import { relatives, voucherOptions } from '../../support/vouchers.js';
-import type { Made } from '../../support/resource.js';
+import { below, feature, type Made, OF_TENANT, resource } from '../../support/resource.js';
 
 const { mongo } = mongoose;
 const PATH = '/vouchers';
@@ -26,6 +26,38 @@ interface Told {
   record: Made;
   previous: Made;
 }
+
+const short = IsText({ min: 1, max: 20 });
+
+/** What vouchers are for. */
+const shops = resource({ name: 'shops', fields: { name: short }, ...OF_TENANT });
+
+/** Options of records with values that no two live ones share, with hooks of a test's own. */
+const options = resource({
+  name: 'vouchers',
+  fields: {
+    code: [Prop({ type: String, unique: true }), IsText({ min: 1, max: 20, example: 'SPRING' })],
+    serial: [Prop({ type: String, unique: true, sparse: true }), IsText({ max: 20, optional: true })],
+    shop: IsReference(() => shops.entity, { optional: true }),
+  },
+  ...OF_TENANT,
+  kept: { ...OF_TENANT.kept, endedAt: Prop({ type: Date }) },
+  archive: { field: 'endedAt' },
+  references: { shop: { to: shops.entity, onDelete: 'restrict' } },
+});
+const voucherOptions = (hooks: CrudHooks<Made, Made> = {}) => ({ ...options, hooks });
+
+/** The resources of what is below a voucher, of what refers to one, and of what one refers to. */
+const relatives = [
+  CrudModule.forFeature(shops),
+  CrudModule.forFeature(below(options, { name: 'stamps', fields: { text: short }, ...OF_TENANT })),
+  feature({
+    name: 'sales',
+    fields: { voucher: IsReference(() => options.entity) },
+    ...OF_TENANT,
+    references: { voucher: { to: options.entity, onDelete: 'cascade' } },
+  }),
+];
 
 /** The hooks of the test that runs. */
 let hooks: CrudHooks<Made, Made> = {};
