@@ -27,6 +27,40 @@ const both = [
   ['-text', 'createdAt'],
 ];
 
+const lid = new Schema({ colour: String, code: { type: String, select: false } }, { _id: false });
+const boxed = {
+  schema: schemaOf(Note).add({
+    ...{ lid, lids: [lid], closed: { type: lid, select: false }, secret: { type: String, select: false } },
+    ...{ tags: [String], labels: { type: Map, of: String }, anything: Schema.Types.Mixed, bytes: Buffer },
+    ...{ s: { type: String, alias: 'short' }, owner: Schema.Types.ObjectId },
+  }),
+};
+/** One sentence about each of the paths. */
+const paths = (option: string, sentence: (path: string) => string, ...wrong: string[]): MisuseCases =>
+  Object.fromEntries(
+    wrong.map((path) => [`query.${option}${sentence(path)}`, { ...boxed, query: { [option]: [path] } }]),
+  );
+const SECRETS = ['secret', 'closed.colour', 'lid.code', 'lids.code'];
+const noValue = (path: string) =>
+  ` names "${path}", which is no single value. Filter by a text, number, timestamp, boolean, identifier or enum, or by a list of those.`;
+const noOrder = (path: string) =>
+  ` names "${path}", which has no order. Sort by a single value other than _id.`;
+class View {
+  @ApiProperty() text!: string;
+}
+
+/** Filters and orders by every other field. */
+export const GOOD_QUERIES: object[] = [
+  {
+    ...boxed,
+    query: {
+      filter: '_id text tags lid.colour lids.colour s owner createdAt updatedAt'.split(' '),
+      sort: ['text', 'lid.colour', 'owner', ['s', '-text']],
+    },
+  },
+  { ...boxed, output: View, query: { filter: ['text', '_id'] } },
+];
+
 /** Options of queries that are wrong. */
 export const QUERY_CASES: MisuseCases = {
   ...of('query', {
@@ -73,5 +107,12 @@ export const QUERY_CASES: MisuseCases = {
   ...hidden('query.filter', 'lines.sku', 'lines.sku'),
   ...hidden('query.search', 'lines', 'lines.sku'),
   ...of('query.sort', { [guessed('text')]: ['text'] }, { output: Masked }),
+  ...paths('filter', guessed, ...SECRETS),
+  ...paths('sort', guessed, ...SECRETS),
+  ...paths('search', guessed, ...SECRETS),
+  ...paths('filter', noValue, 'lid', 'lids', 'labels', 'labels.x', 'anything', 'anything.x', 'bytes'),
+  ...paths('sort', noOrder, 'tags', 'lids.colour', 'labels', 'lid'),
+  ...paths('filter', stray, 'short', 'lid.size', 'text.length', 'lids.0.colour'),
+  [`query.filter${guessed('tags')}`]: { ...boxed, output: View, query: { filter: ['tags'] } },
   'output.hides names "lines.0.sku", which the schema does not have.': hiding('lines.0.sku'),
 };

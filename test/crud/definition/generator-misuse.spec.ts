@@ -1,6 +1,7 @@
 import { SchemaFactory } from '@nestjs/mongoose';
 import { claim, CrudModule, type CrudOptions, IsText } from '../../../src/index.js';
 import { GOOD_INDEXES } from '../../support/index-misuse-cases.js';
+import { GOOD_QUERIES } from '../../support/query-misuse-cases.js';
 import * as wrong from '../../support/misused-classes.js';
 import { circle, Note, notes, Plain } from '../../support/misused-classes.js';
 import { CASES } from '../../support/misuse-cases.js';
@@ -25,6 +26,10 @@ it.each(GOOD_INDEXES)(
     expect(start(change)).not.toThrow();
   },
 );
+
+it('a query of fields that clients see does not stop the start', () => {
+  for (const change of GOOD_QUERIES) expect(start(change)).not.toThrow();
+});
 
 class TextOnly {
   @IsText({ max: 5 }) text!: string;

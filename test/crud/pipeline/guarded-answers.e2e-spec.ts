@@ -1,13 +1,8 @@
 import { type CanActivate, type ExecutionContext, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import {
-  CrudController,
-  CrudModule,
-  currentTenant,
-  IsIdentifier,
-  IsText,
-  type TenantScope,
-} from '../../../src/index.js';
+import { CrudController, CrudModule } from '../../../src/common/crud/index.js';
+import { IsIdentifier, IsText } from '../../../src/common/fields/index.js';
+import { currentTenant, type TenantScope } from '../../../src/common/tenancy/index.js';
 import {
   AdminGuard,
   createGloballyGuardedApp,
