@@ -129,15 +129,21 @@ describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
     expect(Object.keys(OPERATION_LIMITS)).toEqual(['maxTimeMS']);
   });
 
-  if (form === 'handwritten') {
-    it('shows a todo that was stored by other means as not completed, if it does not say', async () => {
-      const at = new Date();
-      await app.database
-        .collection('todos')
-        .insertOne({ title: 'Tea', createdAt: at, updatedAt: at, __v: 0 });
-      expect((await app.get('/todos')).body).toMatchObject([{ title: 'Tea', completed: false }]);
+  it('shows a todo that was stored by other means as not completed, if it does not say', async () => {
+    const at = new Date();
+    await app.database.collection('todos').insertOne({ title: 'Tea', createdAt: at, updatedAt: at, __v: 0 });
+    const { body } = await app.get('/todos');
+    expect(body).toMatchObject([{ title: 'Tea', completed: false }]);
+    if (form === 'generated')
+      expect((await app.get('/todos?fields=title')).body).toEqual([{ _id: body[0]._id, title: 'Tea' }]);
+    await app.patch(`/todos/${body[0]._id}`, { title: 'Coffee' });
+    expect((await app.get(`/todos/${body[0]._id}`)).body).toMatchObject({
+      title: 'Coffee',
+      completed: false,
     });
+  });
 
+  if (form === 'handwritten') {
     it('has no count: "count" is taken for an id', async () => {
       expectInvalidId(await app.get('/todos/count'), '/todos/count');
     });

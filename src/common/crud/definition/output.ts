@@ -6,7 +6,7 @@ import type { CrudOutput } from '../options/crud-options.js';
 import type { Presented } from '../options/records.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { type FieldRules, hiddenFrom } from './field-rules.js';
-import { isWithin, nodesOf, type SchemaNode, type SchemaNodes } from './schema-paths.js';
+import { defaultOf, isWithin, nodesOf, type SchemaNode, type SchemaNodes } from './schema-paths.js';
 
 /**
  * Returns a stored value in the form that JSON should carry: identifiers, decimals and 64-bit integers as
@@ -38,17 +38,17 @@ function eachEntry(form: Form): Form {
   return presentEach;
 }
 
-/** The members of an object, by name. */
-type Members = readonly (readonly [name: string, form: Form])[];
+/** The members of an object, by name, with what is shown of one that a record lacks. */
+type Members = readonly (readonly [name: string, form: Form, preset: unknown])[];
 
-/** Shows the members of an object, leaving out absent and null values. */
+/** Shows the members of an object: defaults in place of absent and null values, which are left out otherwise. */
 function presentMembers(
   source: Readonly<Record<string, unknown>>,
   members: Members,
 ): Record<string, unknown> {
   const presented: Record<string, unknown> = {};
-  for (const [name, form] of members) {
-    const value = source[name];
+  for (const [name, form, preset] of members) {
+    const value = source[name] ?? preset;
     if (value === undefined || value === null) continue;
     presented[name] = typeof value === 'string' ? value : form(value);
   }
@@ -66,29 +66,24 @@ export class Presenter {
 
   /** @param order fields that come first, such as those of the input */
   constructor(schema: Schema, order: readonly string[]) {
-    const forms = formsOf(nodesOf(schema));
+    const members = membersOf(nodesOf(schema));
     const last = ['createdAt', 'updatedAt'];
-    const names = [...forms.keys()].filter((name) => name !== '_id');
-    const rest = names.filter((name) => !order.includes(name) && !last.includes(name));
-    this.fields = ['_id', ...order.filter((name) => forms.has(name)), ...rest, ...last].filter((name) =>
-      forms.has(name),
-    );
-    this.members = this.fields.map((name) => [name, forms.get(name) ?? plain]);
+    const rest = members.map(([name]) => name).filter((name) => !['_id', ...order, ...last].includes(name));
+    const ordered = ['_id', ...order, ...rest, ...last];
+    this.members = ordered.flatMap((name) => members.filter(([member]) => member === name));
+    this.fields = this.members.map(([name]) => name);
   }
 
-  /**
-   * A copy for clients: identifiers and decimals as strings, maps as objects, absent and null values left
-   * out.
-   */
+  /** A copy for clients: identifiers and decimals as strings, maps as objects, defaults for what is absent. */
   present(record: object): Record<string, unknown> {
     return presentMembers(record as Record<string, unknown>, this.members);
   }
 }
 
-/** The visible members of an object, each with its form. */
-function formsOf(nodes: SchemaNodes): Map<string, Form> {
+/** The visible members of an object. */
+function membersOf(nodes: SchemaNodes): Members {
   const visible = [...nodes].filter(([, { isHidden }]) => !isHidden);
-  return new Map(visible.map(([name, node]) => [name, formOf(node)]));
+  return visible.map(([name, node]) => [name, formOf(node), node.type && defaultOf(node.type)]);
 }
 
 function formOf(node: SchemaNode): Form {
@@ -106,7 +101,7 @@ function objectOf(nodes: SchemaNodes): Form {
   let members: Members | undefined;
   return (value) =>
     typeof value === 'object' && value !== null
-      ? presentMembers(value as Record<string, unknown>, (members ??= [...formsOf(nodes)]))
+      ? presentMembers(value as Record<string, unknown>, (members ??= membersOf(nodes)))
       : plain(value);
 }
 

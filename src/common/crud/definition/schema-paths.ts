@@ -124,6 +124,12 @@ export function isHiddenType(type: SchemaType): boolean {
   return (type.options as { select?: boolean }).select === false;
 }
 
+/** The value that a type has where none is given; undefined if there is none, or if a function computes it. */
+export function defaultOf(type: SchemaType): unknown {
+  const value = 'defaultValue' in type ? type.defaultValue : undefined;
+  return typeof value === 'function' ? undefined : (value ?? undefined);
+}
+
 /** A path and those above it, the outermost first. */
 export function prefixesOf(path: string): string[] {
   const names = path.split('.');
