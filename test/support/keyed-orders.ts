@@ -1,7 +1,7 @@
 import { Body, ConflictException, Injectable, Param } from '@nestjs/common';
 import { InjectConnection, Prop } from '@nestjs/mongoose';
 import { ApiProperty } from '@nestjs/swagger';
-import { type Connection, Types } from 'mongoose';
+import type { Connection } from 'mongoose';
 import {
   CrudAction,
   CrudController,
@@ -11,8 +11,8 @@ import {
 } from '../../src/common/crud/index.js';
 import { CRUD_CONNECTION } from '../../src/common/database/index.js';
 import { IsText } from '../../src/common/fields/index.js';
-import { CurrentScope, currentTenant, type TenantScope } from '../../src/common/tenancy/index.js';
-import { type Made, resource } from './resource.js';
+import { CurrentScope, type TenantScope } from '../../src/common/tenancy/index.js';
+import { type Made, OF_TENANT, resource } from './resource.js';
 
 const lines = resource({ name: 'lines', bulk: true, import: true });
 
@@ -45,8 +45,7 @@ export const watched = {
 const orders = resource({
   name: 'orders',
   fields: OrderInput,
-  kept: { tenant: Prop({ type: Types.ObjectId, required: true }) },
-  isolationFields: { all: { tenant: currentTenant } },
+  ...OF_TENANT,
   hooks: {
     async beforeCreate({ record }) {
       watched.calls.push(`before ${String(record.text)}`);

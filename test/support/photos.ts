@@ -20,10 +20,8 @@ import {
   CrudService,
   CurrentQuery,
   CurrentScope,
-  currentTenant,
   hasRole,
   IsFlag,
-  IsIdentifier,
   IsListOf,
   IsOneOf,
   IsText,
@@ -34,7 +32,7 @@ import {
   patchOf,
   type TenantScope,
 } from '../../src/index.js';
-import { resource } from './resource.js';
+import { OF_TENANT, resource } from './resource.js';
 
 class PhotoInput {
   @IsText({ max: 40 }) title!: string;
@@ -44,8 +42,8 @@ const bytes = IsWholeNumber({ optional: true });
 const photos = resource({
   name: 'photos',
   fields: PhotoInput,
-  kept: { tenant: IsIdentifier(), bytes, place: IsText({ max: 20, optional: true }) },
-  isolationFields: { all: { tenant: currentTenant } },
+  ...OF_TENANT,
+  kept: { ...OF_TENANT.kept, bytes, place: IsText({ max: 20, optional: true }) },
   query: { filter: ['title'], sort: ['title'] },
   rules: { price: { write: hasRole('sales') } },
 });

@@ -1,11 +1,10 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
-import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
-import { currentTenant } from '../../../src/common/tenancy/index.js';
+import { IsText, IsWholeNumber } from '../../../src/index.js';
 import { NOWHERE } from '../../support/bulk.js';
 import { expectInvalid } from '../../support/problems.js';
 import { created, each, storedIn } from '../../support/records.js';
-import { type Outline, resource } from '../../support/resource.js';
+import { OF_TENANT, type Outline, resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
 import { acme as token, globex } from '../../support/tenants.js';
@@ -15,9 +14,9 @@ const made: unknown[] = [];
 const seats = resource({
   name: 'seats',
   fields: { row: IsText({ max: 20 }), number: IsWholeNumber({ min: 1, max: 50 }) },
-  kept: { tenant: Prop({ type: String }), label: Prop({ type: String, unique: true, sparse: true }) },
+  ...OF_TENANT,
+  kept: { ...OF_TENANT.kept, label: Prop({ type: String, unique: true, sparse: true }) },
   bulk: true,
-  isolationFields: { all: { tenant: currentTenant } },
   query: { sort: ['number'] },
   hooks: {
     beforeCreate: ({ record }) => void (record.label = `${String(record.row)}${Number(record.number)}`),

@@ -1,6 +1,5 @@
 /** @mongodb */
-import { CrudModule } from '../../../src/common/crud/index.js';
-import { schemaOf } from '../../../src/common/fields/index.js';
+import { CrudModule, schemaOf } from '../../../src/index.js';
 import { bulk, create, ids, NoteInput, NOWHERE, results, titled } from '../../support/bulk.js';
 import { expectInvalid } from '../../support/problems.js';
 import { Random } from '../../support/random.js';

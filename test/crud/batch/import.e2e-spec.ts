@@ -1,17 +1,13 @@
 /** @mongodb */
 import { once } from 'node:events';
-import { Prop } from '@nestjs/mongoose';
-import { Types } from 'mongoose';
-import { CrudModule } from '../../../src/common/crud/index.js';
-import { schemaOf } from '../../../src/common/fields/index.js';
-import { currentTenant } from '../../../src/common/tenancy/index.js';
+import { CrudModule, currentTenant, schemaOf } from '../../../src/index.js';
 import { NoteInput } from '../../support/bulk.js';
 import { eventually } from '../../support/eventually.js';
 import { OpenImport } from '../../support/import-client.js';
 import { expectUnauthenticated } from '../../support/problems.js';
 import { RawConnection } from '../../support/raw-http.js';
 import { each, storedIn } from '../../support/records.js';
-import { resource } from '../../support/resource.js';
+import { OF_TENANT, resource } from '../../support/resource.js';
 import { ACME, acme } from '../../support/tenants.js';
 import { serviceWith, type TestResponse, useTestApp } from '../../support/test-app.js';
 
@@ -22,7 +18,7 @@ const seen: string[] = [];
 const items = resource({
   name: 'items',
   fields: NoteInput,
-  kept: { tenant: Prop({ type: Types.ObjectId, required: true }) },
+  kept: OF_TENANT.kept,
   isolationFields: { create: { tenant: currentTenant } },
   hooks: {
     afterCreate: ({ record, caller }) => void seen.push(`${String(record.text)} of ${caller.tenant}`),

@@ -4,7 +4,7 @@ import { commandsOf } from '../../support/sent-commands.js';
 import { expectInvalid } from '../../support/problems.js';
 import { acme as token } from '../../support/tenants.js';
 import { each } from '../../support/records.js';
-import { createTestApp, useTestApp } from '../../support/test-app.js';
+import { useTestApp } from '../../support/test-app.js';
 
 /** The targets of a `Link` header by their relations (RFC 8288). */
 function linksOf(headers: Headers): Record<string, string> {
@@ -107,16 +107,6 @@ describe('the parameters of a page', () => {
     expect((await pageOf('/todos?')).count).toBe(7);
     const none = await pageOf(`/todos?_id=${String(new Types.ObjectId())}&`);
     expect(none).toEqual({ results: [], count: 0, next: null, prev: null });
-  });
-
-  it('of the hand-written form are those of the place alone', async () => {
-    const handwritten = await createTestApp({ env: { TODOS_API: 'handwritten' } });
-    for (const name of ['after', 'before', 'count']) {
-      const detail = `"${name}" is not a parameter here. Allowed: offset, limit.`;
-      expectInvalid(await handwritten.get(`/todos?${name}=x`), '/todos', { parameter: name, detail });
-    }
-    expect((await handwritten.get('/todos?limit=1')).body).toEqual({ results: [], count: 0 });
-    await handwritten.close();
   });
 });
 

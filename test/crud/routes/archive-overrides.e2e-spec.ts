@@ -1,6 +1,5 @@
 import { Get, Header, type NestInterceptor, UseInterceptors } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
-import { Types } from 'mongoose';
 import { createCrudTestingModule, describeCrudContract } from '../../../src/common/crud/testing/index.js';
 import {
   CrudAction,
@@ -18,7 +17,7 @@ import {
   type TenantScope,
   unrestrictedScope,
 } from '../../../src/index.js';
-import { resource } from '../../support/resource.js';
+import { OF_TENANT, resource } from '../../support/resource.js';
 import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
 import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
 
@@ -33,7 +32,7 @@ const cards = resource({
     text: IsText({ min: 1, max: 80, example: 'Wish you were here' }),
     labels: IsListOf(() => Label, { max: 3, optional: true }),
   },
-  kept: { tenant: Prop({ type: Types.ObjectId, required: true }), deletedAt: Prop({ type: Date }) },
+  kept: { ...OF_TENANT.kept, deletedAt: Prop({ type: Date }) },
   isolationFields: { create: tenant, update: tenant, del: tenant },
   archive: { field: 'deletedAt' },
 });

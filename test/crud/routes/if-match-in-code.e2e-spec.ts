@@ -1,17 +1,15 @@
 /** @mongodb */
 import { Injectable, Param } from '@nestjs/common';
-import { CrudAction, CrudController, CrudModule, CrudService } from '../../../src/common/crud/index.js';
-import { IsIdentifier, IsText } from '../../../src/common/fields/index.js';
-import { CurrentScope, currentTenant, type TenantScope } from '../../../src/common/tenancy/index.js';
-import { resource } from '../../support/resource.js';
+import { CrudAction, CrudController, CrudModule, CrudService } from '../../../src/index.js';
+import { CurrentScope, IsText, type TenantScope } from '../../../src/index.js';
+import { OF_TENANT, resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { acme } from '../../support/tenants.js';
 
 const gates = resource({
   name: 'gates',
   fields: { name: IsText({ max: 20 }), state: IsText({ max: 20, optional: true }) },
-  kept: { tenant: IsIdentifier() },
-  isolationFields: { all: { tenant: currentTenant } },
+  ...OF_TENANT,
 });
 
 @Injectable()

@@ -15,7 +15,6 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR, APP_PIPE, HttpAdapterHost } from '@nestjs/core';
-import { Prop } from '@nestjs/mongoose';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { map } from 'rxjs';
 import { ProblemFilter } from '../../../src/common/errors/index.js';
@@ -23,8 +22,6 @@ import {
   CrudController,
   CrudModule,
   CrudService,
-  currentTenant,
-  getCrudServiceToken,
   IsText,
   type ListQuery,
   orderOf,
@@ -32,8 +29,8 @@ import {
 } from '../../../src/index.js';
 import { TenancyModule } from '../../../src/common/tenancy/index.js';
 import { requestsOf } from '../../support/requests-of.js';
-import { feature, type Made, type Outline, resource } from '../../support/resource.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { feature, type Made, OF_TENANT, type Outline, resource } from '../../support/resource.js';
+import { createResourceApp, serviceIn } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
 import { acme, forgedToken, GLOBEX, goodClaims } from '../../support/tenants.js';
 import { createTestApp, serviceWith, type TestApp } from '../../support/test-app.js';
@@ -150,23 +147,14 @@ describe('anything added to the chain also runs for generated routes', () => {
 
   it('a verb that takes the place of the generated one while the service runs', async () => {
     await using app = await start();
-    const service = app.app.get<CrudService<Made, Made>>(getCrudServiceToken(notes.entity), {
-      strict: false,
-    });
-    const update = jest.spyOn(service, 'update');
+    const update = jest.spyOn(serviceIn(app, notes.entity), 'update');
     await app.patch(await created(app), { title: 'b' });
     expect(update).toHaveBeenCalledTimes(1);
   });
 
   it('a verifier of the tokens of one resource only', async () => {
     const secret = 'a secret of partners, of more than 32 bytes';
-    const owned = (outline: Outline) =>
-      resource({
-        fields,
-        kept: { tenant: Prop({ type: String }) },
-        isolationFields: { all: { tenant: currentTenant } },
-        ...outline,
-      });
+    const owned = (outline: Outline) => resource({ fields, ...OF_TENANT, ...outline });
     await using app = await createResourceApp(
       CrudModule.forFeature(owned({ name: 'notes' })),
       CrudModule.forFeature(owned({ name: 'partner-notes', class: 'PartnerNote' }), {

@@ -1,8 +1,6 @@
 /** @mongodb */
 import { EventEmitter2 } from '@nestjs/event-emitter';
-import { CrudModule } from '../../../src/common/crud/index.js';
-import { IsText } from '../../../src/common/fields/index.js';
-import { scopeOf } from '../../../src/common/tenancy/index.js';
+import { CrudModule, IsText, scopeOf } from '../../../src/index.js';
 import { expectInvalid } from '../../support/problems.js';
 import { plansOf } from '../../support/query-plans.js';
 import { recipes } from '../../support/recipes.js';
