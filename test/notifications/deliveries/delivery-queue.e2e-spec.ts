@@ -15,15 +15,18 @@ import {
   storedDeliveries,
   useQueue,
 } from '../../support/deliveries.js';
+import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
-import { createTestApp, useTestApp } from '../../support/test-app.js';
+import { useProxiedApp } from '../../support/proxied-app.js';
+import { plansOf } from '../../support/query-plans.js';
+import { commandsOf } from '../../support/sent-commands.js';
+import { createTestApp } from '../../support/test-app.js';
 
 const [SECOND, HOUR] = [1_000, 3_600_000];
 const ANY = { _id: expect.anything() as string, createdAt: expect.any(Date) as Date };
 
 describe('the queue of deliveries', () => {
-  const env = { MONGODB_URI: freshDatabaseUri() };
-  const app = useTestApp({ root, env });
+  const app = useProxiedApp({ root });
   const queue = useQueue(app);
   beforeEach(() => app.empty());
 
@@ -93,21 +96,19 @@ describe('the queue of deliveries', () => {
   });
 
   it('gives each delivery to only one worker', async () => {
-    const second = await createTestApp({ root, env });
-    try {
-      const queues = [queue, second.app.get(DeliveryQueue, { strict: false })];
-      await queue.add(newDeliveries(1_000));
-      const claimed: string[] = [];
-      const work = async (worker: DeliveryQueue) => {
-        while (claimed.length < 1_000) {
-          claimed.push(...(await claimOldest(worker, 100)).map(({ event }) => event));
-        }
-      };
-      await Promise.all(Array.from({ length: 6 }, (_, i) => work(queues[i % 2] as DeliveryQueue)));
-      expect([claimed.length, new Set(claimed).size]).toEqual([1_000, 1_000]);
-    } finally {
-      await second.leave();
-    }
+    const uri = new URL(freshDatabaseUri());
+    uri.pathname = app.database.databaseName;
+    const second = await createTestApp({ root, env: { MONGODB_URI: uri.href } });
+    const queues = [queue, second.app.get(DeliveryQueue, { strict: false })];
+    await queue.add(newDeliveries(1_000));
+    const claimed: string[] = [];
+    const work = async (worker: DeliveryQueue) => {
+      while (claimed.length < 1_000)
+        claimed.push(...(await claimOldest(worker, 100)).map(({ event }) => event));
+    };
+    await Promise.all(Array.from({ length: 6 }, (_, i) => work(queues[i % 2] as DeliveryQueue)));
+    await second.leave();
+    expect([claimed.length, new Set(claimed).size]).toEqual([1_000, 1_000]);
   });
 
   it('gives a delivery to another worker, or to a retry, when its lease has expired', async () => {
@@ -219,4 +220,64 @@ describe('the queue of deliveries', () => {
     expect(await queue.dueOf(due.subscription, 10)).toHaveLength(2);
     expect(await queue.dueOf(planned.subscription, 10)).toEqual([]);
   });
+
+  it('needs one command to add deliveries, three to claim a batch, and one for simultaneous outcomes', async () => {
+    const deliveries = newDeliveries(100);
+    const namesOf = async (run: () => Promise<unknown>) =>
+      (await commandsOf(app, run)).map(({ name }) => name);
+    expect(await namesOf(() => queue.add(deliveries))).toEqual(['insert deliveries']);
+    let claimed: Awaited<ReturnType<typeof claimOldest>> = [];
+    expect(await namesOf(async () => (claimed = await claimOldest(queue, 100)))).toEqual([
+      'find deliveries',
+      'update deliveries',
+      'find deliveries',
+    ]);
+    const outcome = { at: new Date(), status: 200 };
+    const finish = () => Promise.all(claimed.map((one) => queue.finish(one, outcome)));
+    expect(await namesOf(finish)).toEqual(['update deliveries']);
+  });
+
+  it('reads no more than it returns, however many are delivered, dead or planned', async () => {
+    const documents = newDeliveries(3_000).map((delivery, i) => ({
+      ...delivery,
+      status: (['delivered', 'delivered', 'dead', 'pending'] as const)[i % 4],
+      ...(i % 4 === 3 && { dueAt: new Date(Date.now() + HOUR) }),
+    }));
+    await app.database.collection('deliveries').insertMany(documents);
+    const due = newDelivery();
+    await queue.add([...newDeliveries(9), due]);
+    const plans = await plansOf(app, 'deliveries', async () => {
+      await claimOldest(queue, 5);
+      await queue.dueOf(due.subscription, 5);
+    });
+    expect(plans).not.toEqual([]);
+    for (const { keysExamined, documentsExamined } of plans) {
+      expect(keysExamined).toBeLessThan(30);
+      expect(documentsExamined).toBeLessThan(30);
+    }
+  });
+
+  it('does not count a delivery as known if the database cannot be reached', async () => {
+    const deliveries = newDeliveries(2);
+    await app.proxy.turn('refuse');
+    await expect(queue.add(deliveries)).rejects.toThrow();
+    await app.proxy.turn('pass');
+    await eventually(() => queue.add(deliveries));
+    const events = (await storedDeliveries(app)).map(({ event }) => event);
+    expect(events).toEqual(expect.arrayContaining(deliveries.map(({ event }) => event)));
+  });
+
+  it('keeps a delivery for 30 days', async () => {
+    const index = { key: { createdAt: 1 }, expireAfterSeconds: 30 * 24 * 60 * 60 };
+    expect(await deliveriesOf(app).indexes()).toContainEqual(expect.objectContaining(index));
+  });
+
+  it.each([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((wait, i) => [i + 1, wait]))(
+    'waits after %d failures for %d s before the next attempt, and up to a tenth longer',
+    (failed, seconds) => {
+      expect(retryDelayMs(failed, 0)).toBe(seconds * SECOND);
+      expect(retryDelayMs(failed, 1)).toBeCloseTo(1.1 * seconds * SECOND);
+      expect(retryDelayMs(failed)).not.toBe(retryDelayMs(failed));
+    },
+  );
 });
