@@ -10,11 +10,9 @@ import { describeError } from '../../src/common/errors/index.js';
 import { IsListOf, IsNested, IsNumber, IsText, schemaOf } from '../../src/common/fields/index.js';
 import { eventually } from '../support/eventually.js';
 import { fault } from '../support/faults.js';
-import { freshDatabaseUri } from '../support/mongodb.js';
 import { feature, resource } from '../support/resource.js';
-import { resourceRoot, useResourceApp } from '../support/resource-app.js';
+import { useResourceApp } from '../support/resource-app.js';
 import { ServiceProcess } from '../support/service-process.js';
-import { createTestApp } from '../support/test-app.js';
 
 /** Part of every record here; no log may have it. */
 const CANARY = 'canary-d3b07384';
@@ -191,26 +189,6 @@ describe('what the log has of an error with a record', () => {
     expect((await app.post('/letters', { text: CANARY })).status).toBe(201);
     await eventually(() => expect(linesSince(seen).filter(({ level }) => level === 'error')).toHaveLength(2));
     expect(JSON.stringify(linesSince(seen))).not.toContain(CANARY);
-  });
-
-  it('nothing of it where a unique index cannot be built', async () => {
-    const uri = freshDatabaseUri();
-    const client = new mongoose.mongo.MongoClient(uri);
-    await client.db().createCollection('codes');
-    const records = [{ code: CANARY }, { code: CANARY }];
-    await client.db().collection('codes').insertMany(records);
-    const codes = resource({ name: 'codes', fields: { code: IsText({ max: 100 }) } });
-    const schema = schemaOf(codes.entity).index({ code: 1 }, { unique: true });
-    const features = [CrudModule.forFeature({ ...codes, schema })];
-    const other = await createTestApp({
-      env: { MONGODB_URI: uri },
-      root: (environment, database) => resourceRoot(environment, database, features),
-    });
-    const reason = expect.stringMatching(/^MongoServerError 11000 (DuplicateKey )?at code /);
-    expect(other.logLines).toContainEqual(expect.objectContaining({ level: 'error', reason }));
-    expect(JSON.stringify(other.logLines)).not.toContain(CANARY);
-    await client.close();
-    await other.close();
   });
 
   it('nothing of it where nobody catches it', async () => {

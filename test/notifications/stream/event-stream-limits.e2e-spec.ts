@@ -2,10 +2,12 @@ import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mock } from 'node:test';
 import { EventLog } from '../../../src/common/notifications/log/event-log.js';
-import type { EventClient } from '../../support/event-client.js';
+import { EventClient } from '../../support/event-client.js';
 import { eventually } from '../../support/eventually.js';
 import { eventRecord, LoggedEvents } from '../../support/logged-events.js';
+import { useDatabase } from '../../support/mongodb.js';
 import { expectProblem } from '../../support/problems.js';
+import { useServices } from '../../support/service-process.js';
 import { appendIn, useStreams } from '../../support/stream-app.js';
 import type { TestApp } from '../../support/test-app.js';
 import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
@@ -232,4 +234,27 @@ it('the client of docs/events.md follows, and resumes', async () => {
   }
   await eventually(() => expect(told).toEqual(titles.map((title) => ['posts.created', title])));
   stopped = true;
+});
+
+describe('a process', () => {
+  const services = useServices();
+  const { uri, database } = useDatabase();
+
+  it('ends streams properly on SIGTERM, even those of clients that do not read', async () => {
+    const { service, url } = await services.start({ MONGODB_URI: uri });
+    const clients = await Promise.all(
+      Array.from({ length: 20 }, () => EventClient.open(url, { token: acme })),
+    );
+    const deaf = await EventClient.open(url, { token: acme });
+    deaf.response.pause();
+    const log = new LoggedEvents(database);
+    await log.append(ACME);
+    await eventually(() => expect(clients.map(({ ids }) => ids)).toEqual(clients.map(() => log.idsOf(ACME))));
+    service.signal('SIGTERM');
+    expect((await service.ended()).code).toBe(0);
+    await eventually(() => {
+      for (const { end, comments } of clients)
+        expect([end, comments.at(-1)]).toEqual(['ended', 'shutting down']);
+    });
+  });
 });

@@ -1,20 +1,28 @@
 /** @mongodb */
+import { Types } from 'mongoose';
+import { NotificationsModule } from '../../../src/common/notifications/index.js';
+import { PostsModule } from '../../../src/posts/posts.module.js';
+import { storeSubscriptions } from '../../support/deliveries.js';
 import { onEvent } from '../../support/on-event.js';
-import { expectNotFound } from '../../support/problems.js';
-import { acme } from '../../support/tenants.js';
-import type { TestResponse } from '../../support/test-app.js';
+import { expectInvalid, expectNotFound, expectProblem } from '../../support/problems.js';
+import { resourceRoot } from '../../support/resource-app.js';
+import { ACME, acme as token, globex } from '../../support/tenants.js';
+import { createTestApp, type TestAppOptions, type TestResponse } from '../../support/test-app.js';
 import {
   forgetAnswers,
   HOOK,
   subscriber,
   SUBSCRIPTIONS as PATH,
+  useTwoWebhookApps,
   useWebhookApp,
   WHOLE_SECRET,
 } from '../../support/webhooks.js';
+import { KEPT } from '../../support/whole-records.js';
 
 const NOBODY = '0123456789abcdef01234567';
 const REPRESENTATION = { Prefer: 'return=representation' };
 const DAY_MS = 24 * 60 * 60 * 1_000;
+const MAX = 100;
 const key = (name: string) => ({ 'Idempotency-Key': name });
 
 describe('the secret of a subscription', () => {
@@ -113,14 +121,14 @@ describe('the secret of a subscription', () => {
       await post(HOOK, { ...key('s1'), ...REPRESENTATION }),
       await rotate(id, key('s2')),
       await get(id),
-      await app.get(PATH, { token: acme }),
-      await app.get(PATH, { token: acme, headers: { Accept: 'application/x-ndjson' } }),
-      await app.get(`${PATH}?limit=1`, { token: acme }),
-      await app.get(`${PATH}/count`, { token: acme }),
+      await app.get(PATH, { token }),
+      await app.get(PATH, { token, headers: { Accept: 'application/x-ndjson' } }),
+      await app.get(`${PATH}?limit=1`, { token }),
+      await app.get(`${PATH}/count`, { token }),
       await patch(id, { description: 'Seen' }, REPRESENTATION),
       await patch(id, { description: 'Not seen' }),
       await patch(id, { url: 7 }),
-      await app.del(`${PATH}/${second}`, { token: acme }),
+      await app.del(`${PATH}/${second}`, { token }),
     ];
     const told = answers.map(({ text, headers }) => text + JSON.stringify([...headers]));
     const kept = await app.database.collection('idempotency_keys').find().toArray();
@@ -144,5 +152,118 @@ describe('the secret of a subscription', () => {
     expect(responses['201'].description).toBe(
       'Created; the whole record if the request prefers it. Only here, and not in a repetition: secret',
     );
+  });
+});
+
+describe('the subscriptions of a tenant, in two processes', () => {
+  const apps = useTwoWebhookApps();
+  const [app] = apps;
+  const [one, other] = [subscriber(apps[0]), subscriber(apps[1])];
+
+  const createAtOnce = async (count: number) => {
+    const creates = Array.from({ length: count }, (_, i) => (i % 2 === 0 ? one : other).post(HOOK));
+    const statuses = (await Promise.all(creates)).map(({ status }) => status);
+    const number = (expected: number) => statuses.filter((status) => status === expected).length;
+    return { created: number(201), rejected: number(409) };
+  };
+  const count = async () => (await app.get(`${PATH}/count`, { token })).body.count as number;
+  const storeOld = (length: number) =>
+    storeSubscriptions(app, ...Array.from({ length }, () => ({ tenant: new Types.ObjectId(ACME) })));
+
+  it('are at most 100, however many are created at once', async () => {
+    expect(await createAtOnce(MAX - 10)).toEqual({ created: MAX - 10, rejected: 0 });
+    expect(await createAtOnce(50)).toEqual({ created: 10, rejected: 40 });
+    expect(await count()).toBe(MAX);
+    expectProblem(await one.post(HOOK), {
+      status: 409,
+      code: 'TOO_MANY_SUBSCRIPTIONS',
+      instance: PATH,
+      detail: 'Your tenant has 100 subscriptions, which is the maximum. Delete one that is no longer needed.',
+    });
+    expect((await subscriber(app, globex).post(HOOK)).status).toBe(201);
+  });
+
+  it('make room when they are deleted', async () => {
+    await createAtOnce(MAX);
+    const { body } = await app.get(`${PATH}?limit=3`, { token });
+    for (const { _id } of body.results as { _id: string }[]) await apps[1].del(`${PATH}/${_id}`, { token });
+    expect(await createAtOnce(10)).toEqual({ created: 3, rejected: 7 });
+  });
+
+  it('count where an older version stored them, and stay if they are more', async () => {
+    await storeOld(MAX - 5);
+    expect(await createAtOnce(50)).toEqual({ created: 5, rejected: 45 });
+    await storeOld(30);
+    expect(await createAtOnce(2)).toEqual({ created: 0, rejected: 2 });
+    expect(await count()).toBe(MAX + 30);
+  });
+
+  it('are created once by a key, also when they are the last', async () => {
+    await createAtOnce(MAX - 1);
+    const { status, body } = await one.post(HOOK, key('last'));
+    expect(status).toBe(201);
+    await forgetAnswers(app);
+    const again = await other.post(HOOK, key('last'));
+    expect([again.status, again.body._id]).toEqual([201, body._id]);
+    expect(await count()).toBe(MAX);
+  });
+
+  it('are there for each process, and a replay by another one does not show the secret', async () => {
+    const { _id } = (await one.post(HOOK, key('p1'))).body as { _id: string };
+    expect((await other.post(HOOK, key('p1'))).body).toEqual({ _id });
+    expect((await other.get(_id)).body).toEqual({ ...KEPT, ...HOOK, enabled: true });
+  });
+});
+
+const NOT_HTTPS = 'The URL must be an https URL.';
+const NOT_PUBLIC = 'The URL must lead to a public address.';
+const [PRIVATE, HTTP, HTTPS] = [
+  'http://127.0.0.1:9/hook',
+  'http://93.184.215.14:8080',
+  'https://93.184.215.14',
+];
+
+/** What the checks say of each kind of URL is shown in webhook-targets.spec.ts. */
+describe('the target of a subscription', () => {
+  it.each<[string, TestAppOptions, string[], [string, string][]]>([
+    [
+      'must be public, and a name is refused in the same words whether it is internal or unknown',
+      { env: { WEBHOOK_ALLOW_PRIVATE: 'false' } },
+      [HTTP, HTTPS],
+      [PRIVATE, 'http://localhost:3000', 'https://nowhere.invalid'].map((url) => [url, NOT_PUBLIC]),
+    ],
+    [
+      'may be private if WEBHOOK_ALLOW_PRIVATE is set',
+      { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } },
+      [PRIVATE],
+      [],
+    ],
+    ['must be https in production', { env: { NODE_ENV: 'production' } }, [HTTPS], [[HTTP, NOT_HTTPS]]],
+    [
+      'must be https and public if an application says nothing of targets',
+      {
+        root: (environment, database) =>
+          resourceRoot(environment, database, [PostsModule, NotificationsModule.forRoot({ worker: false })]),
+      },
+      [HTTPS],
+      [
+        [HTTP, NOT_HTTPS],
+        ['https://127.0.0.1:9/hook', NOT_PUBLIC],
+      ],
+    ],
+  ])('%s', async (_what, { env, root }, taken, refused) => {
+    const app = await createTestApp({ root, env: { WORKER: 'off', ...env } });
+    for (const url of taken) {
+      const { status, body } = await app.post(PATH, { ...HOOK, url }, { token });
+      expect(status).toBe(201);
+      for (const [other, detail] of refused) {
+        const fault = { pointer: '/url', detail };
+        expectInvalid(await app.post(PATH, { ...HOOK, url: other }, { token }), PATH, fault);
+        const path = `${PATH}/${body._id}`;
+        expectInvalid(await app.patch(path, { url: other }, { token }), path, fault);
+        expect((await app.get(path, { token })).body.url).toBe(url);
+      }
+    }
+    await app.close();
   });
 });
