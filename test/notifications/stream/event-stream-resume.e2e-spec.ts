@@ -138,9 +138,9 @@ describe.each(['refuse', 'hang'] as const)('a database that is lost (%s)', (mode
   const services = useServices();
   const { uri, database } = useDatabase();
 
-  it('leaves the stream open, which goes on without a gap', async () => {
+  it('is logged, and leaves the stream open, which goes on without a gap', async () => {
     const proxy = await TcpProxy.before(uri);
-    const { url } = await services.start({ MONGODB_URI: proxy.through(uri) });
+    const { service, url } = await services.start({ MONGODB_URI: proxy.through(uri) });
     const log = new LoggedEvents(database);
     const stream = await EventClient.open(url, { token });
     const hasAll = () => eventually(() => expect(stream.ids).toEqual(log.idsOf(ACME)));
@@ -151,6 +151,7 @@ describe.each(['refuse', 'hang'] as const)('a database that is lost (%s)', (mode
     await log.append(ACME, GLOBEX, ACME);
     const refused = await EventClient.open(url, { token });
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
+    await service.says(/The log of events cannot be read/);
     await proxy.turn('pass');
     await log.append(ACME);
     await hasAll();
