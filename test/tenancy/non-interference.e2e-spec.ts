@@ -1,7 +1,7 @@
 /** @slow */
 import { isDeepStrictEqual } from 'node:util';
 import { refusedRequests } from '../support/apart/refused.js';
-import { ALL_SURFACES } from '../support/apart/resources.js';
+import { SURFACES } from '../support/apart/resources.js';
 import { Worlds } from '../support/apart/worlds.js';
 import { releaseClock, stopClock } from '../support/own-clock.js';
 import { Random } from '../support/random.js';
@@ -32,7 +32,7 @@ describe(`two databases that differ only in what a caller may not see, seed ${SE
   /** The resources of which both hold the same records. */
   async function sameIn(): Promise<string[]> {
     const [one, other] = await worlds.contents();
-    const names = ALL_SURFACES.map(({ name }) => name).filter((name) => name !== 'todos');
+    const names = SURFACES.map(({ name }) => name).filter((name) => name !== 'todos');
     return names.filter((name) => isDeepStrictEqual(one[name], other[name]));
   }
 

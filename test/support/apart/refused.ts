@@ -1,5 +1,5 @@
 import type { Sent } from './requests.js';
-import { ALL_SURFACES } from './resources.js';
+import { SURFACES } from './resources.js';
 import { REFERENCES, type Surface } from './surfaces.js';
 import type { Contents } from './worlds.js';
 
@@ -17,7 +17,7 @@ export function* refusedRequests(
   const inWorlds = (name: string, count: number) =>
     idsOf(name).filter((id, _i, ids) => ids.filter((each) => each === id).length === count);
   const hidden = (name: string) => [...inWorlds(name, 1).slice(0, TRIED), MISSING];
-  const requests: Sent[] = ALL_SURFACES.filter(({ name }) => name !== 'todos').flatMap((surface) => {
+  const requests: Sent[] = SURFACES.filter(({ name }) => name !== 'todos').flatMap((surface) => {
     const [, parent] = /:(\w+)Id/.exec(surface.path) ?? [];
     const at = (id = MISSING) => surface.path.replace(/:\w+Id/, id);
     const known = inWorlds(surface.name, 2);

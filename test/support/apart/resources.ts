@@ -1,4 +1,4 @@
-import type { DynamicModule, Type } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import {
   AuditEntry,
@@ -249,7 +249,7 @@ const audits: CrudOptions<AuditEntry, AuditEntryInput> = {
   query: { filter: ['resource', 'record', 'action'] },
 };
 
-/** Of the service, and private: by tenant, by person, below a parent, in part, by an output. */
+/** What is public, and what is isolated by tenants, persons, lists, several values, either of two fields, roles, guards and parents. */
 export const SURFACES: readonly Surface[] = [
   ...SERVICE_SURFACES,
   surfaceOf(keepers, 'name! level'),
@@ -257,11 +257,6 @@ export const SURFACES: readonly Surface[] = [
   surfaceOf(cards, 'name! keeper'),
   surfaceOf(diaries, 'name!'),
   surfaceOf(notices, 'name! vault diary', 'fee'),
-];
-
-/** Those, and others that isolate by lists, several values, either of two fields, roles, guards and parents. */
-export const ALL_SURFACES: readonly Surface[] = [
-  ...SURFACES,
   surfaceOf(circles, 'name! members'),
   surfaceOf(dossiers, 'name!'),
   surfaceOf(sheets, 'name! kind! days! tenant code level'),
@@ -271,23 +266,14 @@ export const ALL_SURFACES: readonly Surface[] = [
   surfaceOf(audits as never, '', 'resource'),
 ];
 
-const started = (...modules: DynamicModule[]) =>
+const owns = [keepers, vaults, cards, diaries, notices, circles, dossiers, sheets, tickets, letters, remarks];
+
+/** Starts a service with the resources of {@link SURFACES}, and the stream of their events. */
+export const createWholeApp = (): Promise<TestApp> =>
   createResourceApp(
     PostsModule,
     TodosModule.forRoot({ form: 'generated' }),
-    ...[keepers, vaults, cards, diaries, notices].map((options) => CrudModule.forFeature(options)),
-    ...modules,
-  );
-
-/** Starts a service with the resources of {@link SURFACES}. */
-export const createPrivateApp = (): Promise<TestApp> => started();
-
-/** Starts a service with the resources of {@link ALL_SURFACES}, their audit records, and the stream of their events. */
-export const createWholeApp = (): Promise<TestApp> =>
-  started(
     NotificationsModule.forRoot({ targets: { allowPrivate: true, httpsOnly: false } }),
-    ...[circles, dossiers, sheets, tickets, letters, remarks].map((options) =>
-      CrudModule.forFeature(options, { providers: [AdminGuard] }),
-    ),
+    ...owns.map((options) => CrudModule.forFeature(options, { providers: [AdminGuard] })),
     CrudModule.forFeature(audits),
   );

@@ -7,7 +7,7 @@ import { ACME, GLOBEX, tokenOf } from '../tenants.js';
 import type { TestApp } from '../test-app.js';
 import { Changes, type Own, type Writer } from './changes.js';
 import { Requests, type Sent } from './requests.js';
-import { ALL_SURFACES, createWholeApp } from './resources.js';
+import { SURFACES, createWholeApp } from './resources.js';
 import type { Stored } from './surfaces.js';
 
 const { Binary, ObjectId } = mongoose.mongo;
@@ -65,14 +65,13 @@ export class Worlds {
     private readonly streams: readonly EventClient[],
     private readonly random: Random,
   ) {
-    const writes = ALL_SURFACES.map(({ name }) => name).filter((name) => !PUBLIC.includes(name));
+    const writes = SURFACES.map(({ name }) => name).filter((name) => !PUBLIC.includes(name));
     const person = (sub: string, tenant: string, more: object = {}): Writer => ({
       ...{ token: tokenOf(tenant, { sub, tenants: [tenant], ...more }), people: UNSEEN, writes },
     });
-    this.seen = SEEN.map((sub) => ({
-      token: tokenOf(ACME, { sub, tenants: [ACME], role: 'clerk' }),
-      people: [...SEEN, ...UNSEEN],
-    }));
+    const people = [...SEEN, ...UNSEEN];
+    const clerk = { tenants: [ACME], role: 'clerk' };
+    this.seen = [...SEEN.map((sub) => ({ token: tokenOf(ACME, { sub, ...clerk }), people })), { people }];
     this.unseen = [
       person('eve', GLOBEX),
       person('mallory', GLOBEX, { roles: ['support', 'hr', 'admin'], role: 'admin' }),
@@ -80,7 +79,7 @@ export class Worlds {
     ];
     const tokens = this.seen.map(({ token }) => token);
     this.callers = [tokens[0], undefined];
-    this.requests = new Requests(random, ALL_SURFACES, this.records, [...tokens, undefined]);
+    this.requests = new Requests(random, SURFACES, this.records, tokens);
     this.changes = [new Changes(random, this.requests), new Changes(random, this.requests)];
   }
 
@@ -91,10 +90,33 @@ export class Worlds {
       const { random } = this;
       if (random.chance(0.35)) await this.interfere();
       else if (random.chance(0.1)) await this.entangle();
-      else if (random.chance(0.5))
-        await this.compare(this.changes[0].any(random.pick(this.seen), this.own[2]));
+      else if (random.chance(0.5)) await this.change(this.own[2]);
       else await this.compare(this.requests.any());
     }
+  }
+
+  /**
+   * Tries to change a record, which leaves those of others as they are, whatever the answer.
+   *
+   * @param own records that are tried more often than those that are in any world
+   */
+  async change(own: Own): Promise<void> {
+    const request = this.changes[0].any(this.random.pick(this.seen), own);
+    const before = await this.others(request.name);
+    await this.compare(request);
+    expect({ request, others: await this.others(request.name) }).toEqual({ request, others: before });
+  }
+
+  /** What no caller who is compared may change: records of another tenant, and those of one world alone. */
+  private async others(name: string): Promise<Stored[][]> {
+    const stored = await Promise.all(this.apps.map((app) => recordsOf(app, name)));
+    const ids = stored.map((records) => new Set(records.map(({ _id }) => String(_id))));
+    return stored.map((records) =>
+      records.filter(({ _id, tenant = ACME }) => {
+        const isInBoth = ids.every((each) => each.has(String(_id)));
+        return !isInBoth || String(tenant) !== ACME;
+      }),
+    );
   }
 
   /** Sends a request to both worlds. */
@@ -234,7 +256,7 @@ export class Worlds {
   /** Notes what there is in any world. Old records leave both. */
   private async read(): Promise<void> {
     const [one, other] = [await contentsOf(this.apps[0]), await contentsOf(this.apps[1])];
-    for (const { name } of ALL_SURFACES) {
+    for (const { name } of SURFACES) {
       const found = [...(one[name] ?? []), ...(other[name] ?? [])];
       const all = [...new Map(found.map((record) => [String(record._id), record])).values()];
       const old = all.slice(0, -MAX_RECORDS).map(({ _id }) => _id as never);
@@ -253,10 +275,13 @@ function note(own: Own, name: string, body: unknown): void {
 }
 
 /** What a database holds of each resource, without the events that its process has yet to settle. */
-export async function contentsOf({ database }: TestApp): Promise<Contents> {
-  const entries = ALL_SURFACES.map(async ({ name }) => {
-    const found = database.collection(name).find({}, { projection: { _outbox: 0 } });
-    return [name, await found.sort({ _id: 1 }).toArray()] as const;
-  });
+async function contentsOf(app: TestApp): Promise<Contents> {
+  const entries = SURFACES.map(async ({ name }) => [name, await recordsOf(app, name)] as const);
   return Object.fromEntries(await Promise.all(entries));
 }
+
+const recordsOf = ({ database }: TestApp, name: string): Promise<Stored[]> =>
+  database
+    .collection(name)
+    .find({}, { projection: { _outbox: 0 }, sort: { _id: 1 } })
+    .toArray();
