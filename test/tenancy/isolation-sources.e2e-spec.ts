@@ -31,6 +31,11 @@ const tasks = resource({
   kept: { tenant, owner: Prop({ type: String }) },
   isolationFields: { all: ofTenant, create: owner, update: owner },
 });
+const errands = resource({
+  name: 'errands',
+  kept: { owner: Prop({ type: String }) },
+  isolationFields: { all: owner, update: { owner: claim('boss') } },
+});
 const topics = resource({ name: 'topics', kept: { tenant }, isolationFields: { all: ofTenant } });
 const replies = feature({
   name: 'replies',
@@ -47,7 +52,7 @@ const stored = async (app: TestApp) =>
   );
 const MINE = { text: 'mine', tenant: ACME, owner: 'ann' };
 
-const app = useResourceApp(CrudModule.forFeature(tasks), CrudModule.forFeature(topics), replies);
+const app = useResourceApp(...[tasks, errands, topics].map((one) => CrudModule.forFeature(one)), replies);
 beforeEach(() => app.empty());
 const caller = (sub: unknown, of: unknown = ACME) => requestsOf(app, tokenOf(of, { sub }));
 const ofAcme = requestsOf(app, acme);
@@ -68,6 +73,14 @@ describe('two isolation fields: one for all actions, and one for some', () => {
       200, 200,
     ]);
     expect([await eve.status('DELETE', path), await bob.status('DELETE', path)]).toEqual([404, 200]);
+  });
+
+  it('may be one field, whose source of an action takes the place of that of all', async () => {
+    const boss = requestsOf(app, tokenOf(ACME, { sub: 'bob', boss: 'ann' }));
+    const path = `/errands/${await ann.create('/errands', { text: 'mine' })}`;
+    expect([await ann.status('GET', path), await boss.status('GET', path)]).toEqual([200, 404]);
+    const changes = [boss, ann].map((one) => one.status('PATCH', path, { text: 'new' }));
+    expect(await Promise.all(changes)).toEqual([200, 403]);
   });
 
   it.each([
