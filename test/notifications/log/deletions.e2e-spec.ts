@@ -39,10 +39,8 @@ describe('the event of a deletion', () => {
   const remove = (id: string) => app.del(`/orders/${id}`, { token });
   const stored = () => app.database.collection('orders');
   const announced = () => app.database.collection('deleted_records');
-  const settleAll = async (name?: string) => {
-    const outbox = outboxOf(name);
-    await outbox.settle(await outbox.pending(LATER, 1_000));
-  };
+  const settleAll = async (name?: string) =>
+    outboxOf(name).settle(await outboxOf(name).pending(LATER, 1_000));
   const expectNothing = async () => {
     expect(await pending()).toEqual([]);
     expect(await announced().countDocuments({})).toBe(0);
@@ -52,13 +50,8 @@ describe('the event of a deletion', () => {
     const living = await Promise.all(Array.from({ length: 7 }, () => create()));
     const gone = new Types.ObjectId();
     const announcement = (id: Types.ObjectId, minutes: number) => {
-      const event = {
-        _id: `evt_${id.toHexString()}`,
-        action: 'del',
-        at: new Date(0),
-        changed: [],
-        tenant: ACME,
-      };
+      const _id = `evt_${id.toHexString()}`;
+      const event = { _id, action: 'del', at: new Date(0), changed: [], tenant: ACME };
       return {
         _id: `orders/${id.toHexString()}` as never,
         ...{ resource: 'orders', id, revision: 0, at: minutesAgo(minutes), _outbox: [event] },
@@ -89,10 +82,10 @@ describe('the event of a deletion', () => {
     const { body } = await change(id, 'Coffee');
     expect((await remove(id)).status).toBe(200);
     const events = await pending();
-    expect(events.map(({ action, owner, record }) => [action, owner, record])).toEqual([
-      ['create', ACME, body],
-      ['update', ACME, body],
-      ['del', ACME, body],
+    expect(events.map(({ action, owner, record, changed }) => [action, owner, record, changed])).toEqual([
+      ['create', ACME, body, ['text']],
+      ['update', ACME, body, ['text']],
+      ['del', ACME, body, []],
     ]);
     await settleAll();
     await expectNothing();
@@ -115,13 +108,15 @@ describe('the event of a deletion', () => {
     await settleAll();
     const record = await stored().findOne({});
     await remove(id);
+    const [told] = await pending();
+    expect(told?.id).toMatch(/^evt_[0-9a-f]{24}$/);
     await stored().insertOne(record as never);
     expect(await pending()).toEqual([]);
     expect(await announced().countDocuments({})).toBe(1);
     await announced().updateOne({}, { $set: { at: minutesAgo(11) } });
     await expectNothing();
     await remove(id);
-    expect(await pending()).toMatchObject([{ action: 'del', record: { _id: id } }]);
+    expect(await pending()).toMatchObject([{ id: told?.id, action: 'del', record: { _id: id } }]);
   });
 
   it('is one event, however many delete a record and change it at the same time', async () => {

@@ -1,5 +1,6 @@
 /** @mongodb */
 import { setImmediate } from 'node:timers/promises';
+import { EventEmitter2 } from '@nestjs/event-emitter';
 import { Types } from 'mongoose';
 import { EntityEventPublisher } from '../../../src/common/events/index.js';
 import type { EventRecord } from '../../../src/common/notifications/log/event-log.js';
@@ -14,24 +15,21 @@ import { forgetAnswers } from '../../support/webhooks.js';
 /** Longer than the sweep waits. */
 const SWEPT_WITHIN_MS = 20_000;
 
+let letGo = () => {};
 /** Holds up the recording of events in an application until it is let go. */
 function holdRecording(app: TestApp) {
   const recorder = app.app.get(EventRecorder, { strict: false });
   const record = recorder.record.bind(recorder);
-  let letGo = () => {};
   const held = new Promise<void>((resolve) => (letGo = resolve));
-  const calls = jest.fn();
-  recorder.record = async (outbox, events) => {
-    calls();
-    await held;
-    return record(outbox, events);
-  };
+  const calls = jest.fn((...args: Parameters<typeof record>) => held.then(() => record(...args)));
+  recorder.record = calls;
   return { calls, letGo };
 }
 
 describe('the recording of events', () => {
   let app: TestApp;
   beforeEach(async () => void (app = await createTestApp({ env: { WORKER: 'off' } })));
+  afterEach(() => letGo());
   afterEach(() => app.close());
 
   const events = () => app.database.collection<EventRecord>('events');
@@ -60,8 +58,15 @@ describe('the recording of events', () => {
     await create(globex);
     await publisher.drain();
     expect(held.calls).toHaveBeenCalledTimes(ofOne + 2);
+    // The sweep knows the owner.
+    app.app.get(EventEmitter2).emit('posts.afterUpdate', { id: 'evt_1', action: 'update', record: {} });
+    expect(held.calls).toHaveBeenCalledTimes(ofOne + 2);
     held.letGo();
     await eventually(async () => expect(await events().countDocuments()).toBe(posts + 1), SWEPT_WITHIN_MS);
+    const calls = held.calls.mock.calls.length;
+    await create();
+    await publisher.drain();
+    expect(held.calls.mock.calls.length).toBeGreaterThan(calls);
   });
 
   it.each(['before', 'after'])(
