@@ -12,14 +12,10 @@ import { readArguments } from '../scripts/support/arguments.js';
 import { freePort, startProcess, stopProcess } from '../scripts/support/processes.js';
 
 readArguments('Usage: npm run packages --prefix tools\n\nChecks the packages, and starts each template.');
+
 const TEMPLATES = ['express', 'fastify', 'notifications'];
 /** Strict compilers, which also read the declarations of packages. */
-const STRICT = {
-  strict: true,
-  exactOptionalPropertyTypes: true,
-  target: 'es2023',
-  experimentalDecorators: true,
-};
+const STRICT = { strict: true, exactOptionalPropertyTypes: true, target: 'es2023' };
 const COMPILERS = {
   node10: { module: 'esnext', moduleResolution: 'node10', ignoreDeprecations: '6.0' },
   node16: { module: 'node16', moduleResolution: 'node16' },
@@ -33,12 +29,14 @@ export { describeCrudContract };
 `;
 const BIN = 'tools/node_modules/.bin';
 const DOORS = ['', '/notifications', '/testing', '-embedded'].map((door) => `nestjs-mongo-crud${door}`);
+
 const work = mkdtempSync(join(tmpdir(), 'packages-'));
 process.once('exit', () => rmSync(work, { recursive: true, force: true, maxRetries: 10 }));
 const tarballs = readdirSync('packages')
   .filter((name) => name.endsWith('.tgz'))
   .map((name) => resolve('packages', name));
 const [creator, ...libraries] = tarballs;
+
 for (const tarball of tarballs) {
   run('.', 'npm', 'publish', '--dry-run', '--access', 'public', '--loglevel=error', tarball);
   run('.', `${BIN}/publint`, '--strict', tarball);
@@ -63,15 +61,15 @@ async function tryOut(template, before) {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await new Promise((ready) => app.stdout.on('data', (text) => /The explorer is at/.test(text) && ready()));
-  const post = () =>
-    fetch(`http://127.0.0.1:${PORT}/notes`, {
+  let response;
+  // As a client would: the machine may be busy with other steps.
+  do {
+    response = await fetch(`http://127.0.0.1:${PORT}/notes`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
       body: '{"text":"Buy stamps"}',
     });
-  // As any client would, since the machine may be busy with other steps.
-  let response = await post();
-  for (let n = 1; response.status === 503 && n < 12; n++) response = await pause(5_000).then(post);
+  } while (response.status === 503 && (await pause(5_000, true)));
   if (response.status !== 201) throw new Error(`${template}: ${response.status} ${await response.text()}`);
   await stopProcess(app);
   if (template === TEMPLATES[0]) compile(folder);

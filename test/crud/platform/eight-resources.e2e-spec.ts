@@ -1,0 +1,141 @@
+/** @mongodb */
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import { describeCrudContract } from '../../../src/common/crud/testing/index.js';
+import { EIGHT } from '../../support/eight-resources.js';
+import { compareAnswers, PLATFORMS, readBytes, useRunning } from '../../support/platforms.js';
+import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
+
+const ada = tokenOf(ACME, { sub: 'ada' });
+const bob = tokenOf(GLOBEX, { sub: 'bob' });
+
+describe.each(['Express', 'Fastify'] as const)('on %s', (platform) => {
+  let endComparison: () => void;
+  let workspace: string;
+  let document: object;
+  const running = useRunning(async () => {
+    const app = await PLATFORMS[platform]({ imports: EIGHT });
+    readBytes(app);
+    document = SwaggerModule.createDocument(app, new DocumentBuilder().addBearerAuth().build());
+    return app;
+  }, ada);
+  beforeAll(async () => {
+    endComparison = await compareAnswers(running.app, document);
+    workspace = await create('/workspaces', { name: 'Shop' });
+  });
+  afterAll(() => endComparison());
+
+  const asBob = { Authorization: `Bearer ${bob}` };
+  const send: typeof running.send = (...request) => running.send(...request);
+  const get = (path: string, headers?: Record<string, string>) => send('GET', path, undefined, headers);
+  async function create(path: string, body: object): Promise<string> {
+    const { status, body: created } = await send('POST', path, body);
+    expect([path, status]).toEqual([path, 201]);
+    return created._id as string;
+  }
+
+  const contract = { app: () => running.app, token: () => ada, otherToken: () => bob };
+  const address = { street: 'Main Street 1', city: 'Bath' };
+  describeCrudContract('rental properties', {
+    ...contract,
+    path: '/properties',
+    valid: { title: 'Attic', address, nightlyCents: 9_000, amenities: ['sea view'] },
+    changes: { address: { city: 'York' }, listed: true },
+    computed: ['address'],
+    invalid: { 'no address': { title: 'Attic', nightlyCents: 1 } },
+  });
+  describeCrudContract('messages between two people', {
+    ...contract,
+    path: '/messages',
+    valid: { recipient: 'carol', text: 'Dear Carol' },
+    changes: { text: 'Dear all' },
+    invalid: { 'no recipient': { text: 'Dear nobody' } },
+  });
+  for (const [path, name] of [
+    ['documents', 'lease.pdf'],
+    ['rooms', 'Attic'],
+  ] as const) {
+    describeCrudContract(path, {
+      ...contract,
+      path: `/${path}`,
+      valid: { name },
+      invalid: { 'no name': {} },
+    });
+  }
+  describeCrudContract('workspaces', {
+    ...contract,
+    path: '/workspaces',
+    valid: { name: 'Shop', members: ['carol', 'ada'] },
+    changes: { name: 'Office' },
+    invalid: { 'a number': { name: 7 } },
+  });
+  describeCrudContract('price rules', {
+    ...contract,
+    path: '/price-rules',
+    valid: { kind: 'weekday', name: 'Weekend', percent: 20, days: [6, 7] },
+    changes: { percent: 30 },
+    invalid: { 'no days': { kind: 'weekday', name: 'Weekend', percent: 20 } },
+  });
+
+  it('messages are read by both, and written by the sender', async () => {
+    const id = await create('/messages', { recipient: 'bob', text: 'Dear Bob' });
+    const read = await get(`/messages/${id}`, asBob);
+    expect([read.status, read.body.text]).toEqual([200, 'Dear Bob']);
+    expect((await send('PATCH', `/messages/${id}`, { text: 'x' }, asBob)).status).toBe(404);
+  });
+
+  it('documents have what was uploaded', async () => {
+    const path = `/documents/${await create('/documents', { name: 'lease.pdf' })}`;
+    expect((await get(`${path}/content`)).status).toBe(404);
+    const type = { 'Content-Type': 'application/octet-stream' };
+    const uploaded = await send('PUT', `${path}/content`, Buffer.from('a lease'), type);
+    expect([uploaded.status, uploaded.body.bytes]).toEqual([200, 7]);
+    const { status, text } = await get(`${path}/content`);
+    expect([status, text]).toEqual([200, 'a lease']);
+    expect((await get(`${path}/content`, asBob)).status).toBe(404);
+  });
+
+  it('tasks belong to the members of their workspace', async () => {
+    const path = `/workspaces/${workspace}/tasks`;
+    await create(path, { text: 'Paint the door' });
+    expect((await get(path, asBob)).status).toBe(404);
+    expect((await get(path, { Authorization: '' })).status).toBe(401);
+    await send('PATCH', `/workspaces/${workspace}`, { members: ['ada', 'bob'] });
+    expect((await get(path, asBob)).body).toMatchObject([{ text: 'Paint the door' }]);
+    expect((await send('DELETE', `/workspaces/${workspace}`, undefined, asBob)).status).toBe(404);
+  });
+
+  it('bookings do not overlap', async () => {
+    const room = await create('/rooms', { name: 'Attic' });
+    const booking = (day: number) => ({
+      room,
+      from: `2027-05-0${day}T14:00:00.000Z`,
+      until: `2027-05-0${day + 2}T10:00:00.000Z`,
+    });
+    await create('/bookings', booking(1));
+    expect((await send('POST', '/bookings', booking(2))).status).toBe(409);
+    await create('/bookings', booking(3));
+    expect((await get('/bookings/count')).body).toEqual({ count: 2 });
+  });
+
+  it('the ledger moves cents, or nothing', async () => {
+    const [from, to] = [await create('/accounts', { name: 'a' }), await create('/accounts', { name: 'b' })];
+    await send('POST', `/accounts/${from}/deposit`, { cents: 100 });
+    await create('/transfers', { from, to, amount: 60 });
+    expect((await send('POST', '/transfers', { from, to, amount: 60 })).status).toBe(409);
+    expect((await get('/accounts?sort=name')).body).toMatchObject([{ balance: 40 }, { balance: 60 }]);
+  });
+
+  it('price rules have an order', async () => {
+    const rule = { kind: 'weekday', name: 'x', percent: 1, days: [1] };
+    const ids = [await create('/price-rules', rule), await create('/price-rules', rule)];
+    const ordered = await send('PUT', '/price-rules/order', { rules: ids.toReversed() });
+    expect(ordered.body).toEqual({ updated: true });
+    expect((await get(`/price-rules/${ids[0]}`)).body.position).toBe(1);
+  });
+
+  it('the profile is that of the caller', async () => {
+    const { body } = await send('PATCH', '/profile', { name: 'Ada' });
+    expect(body).toMatchObject({ owner: 'ada', name: 'Ada' });
+    expect((await get('/profile', asBob)).body).not.toHaveProperty('name');
+  });
+});
