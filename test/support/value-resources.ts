@@ -52,6 +52,8 @@ export const things = resource({
     big: Prop({ type: Big, default: 9007199254740993n }),
     bytes: Prop({ type: Buffer, default: () => Buffer.from('bytes') }),
     uuid: Prop({ type: UUID, default: 'a5b4d0b2-8b65-4c8a-9a63-2f4f0a5a3c11' }),
+    since: Prop({ type: Date, default: '2026-01-31' }),
+    box: Prop({ type: new mongoose.Schema({ open: { type: Boolean, default: true } }, { _id: false }) }),
   },
 });
 

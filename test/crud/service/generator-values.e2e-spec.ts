@@ -80,14 +80,27 @@ it('values of every type are as JSON should have them, in answers and events, an
     big: '9007199254740993',
     bytes: Buffer.from('bytes').toString('base64'),
     uuid: 'a5b4d0b2-8b65-4c8a-9a63-2f4f0a5a3c11',
+    since: '2026-01-31T00:00:00.000Z',
   };
   expect([created.status, created.body]).toEqual([201, { ...KEPT, ...shown }]);
   expect((await app.get(`/things/${created.body._id}`)).body).toEqual(created.body);
   expect((await app.get('/things')).body).toEqual([created.body]);
   expect((await app.get('/things?limit=1')).body.results).toEqual([created.body]);
-  expect(events).toMatchObject([{ record: shown }]);
+  expect(events).toMatchObject([{ record: { ...shown, since: new Date(shown.since) } }]);
   expect(JSON.stringify(events)).not.toContain(SECRET);
   expect((await raw('things'))?.part.secret).toBe(SECRET);
+});
+
+it('a record from before its fields had defaults shows those that are the same for every record', async () => {
+  const at = { createdAt: new Date(), updatedAt: new Date() };
+  await app.database.collection('things').insertOne({ name: 'old', part: {}, box: {}, uuid: null, ...at });
+  const constants = {
+    big: '9007199254740993',
+    uuid: 'a5b4d0b2-8b65-4c8a-9a63-2f4f0a5a3c11',
+    since: '2026-01-31T00:00:00.000Z',
+  };
+  const shown = { ...KEPT, name: 'old', part: {}, box: { open: true }, ...constants };
+  expect((await app.get('/things')).body).toEqual([shown]);
 });
 
 describe('what the schema refuses is a fault of its field, on create and update alike', () => {

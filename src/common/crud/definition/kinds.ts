@@ -14,6 +14,7 @@ import {
 } from '../../fields/index.js';
 import type { Fail } from '../options/checks.js';
 import type { AnyCrudOptions } from '../options/crud-options.js';
+import { defaultOf } from './schema-paths.js';
 
 /** Name of the field that says of which kind a record is. Mongoose calls it the discriminator key. */
 export const KIND = 'kind';
@@ -87,8 +88,7 @@ export function addKinds(schema: Schema, kinds: Kinds, writeOnly: ReadonlySet<st
       added?.required(false);
       if (hasDefault(name))
         added?.default(function (this: Record<string, unknown> | null) {
-          const declared = defaults.get(this?.[KIND])?.path(name) as Defaulting | undefined;
-          return declared?.getDefault(this, false);
+          return defaultOf(defaults.get(this?.[KIND])?.path(name), this);
         });
       if ((added?.options as { unique?: boolean } | undefined)?.unique) added?.sparse(true);
     }
@@ -98,11 +98,6 @@ export function addKinds(schema: Schema, kinds: Kinds, writeOnly: ReadonlySet<st
 /** Whether the records of some kind cannot be without a field. */
 export function isRequiredByKind(kinds: Kinds | undefined, path: string): boolean {
   return [...(kinds?.values() ?? [])].some((type) => fieldAt(type, path)?.required);
-}
-
-/** What the types of Mongoose do not say about a type of a schema. */
-export interface Defaulting {
-  getDefault(record: object | null, init: boolean): unknown;
 }
 
 /** Reads bodies by the class of their kind. */

@@ -6,7 +6,7 @@ import type { CrudOutput } from '../options/crud-options.js';
 import type { Presented } from '../options/records.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { type FieldRules, hiddenFrom } from './field-rules.js';
-import { defaultOf, isWithin, nodesOf, type SchemaNode, type SchemaNodes } from './schema-paths.js';
+import { constantOf, isWithin, nodesOf, type SchemaNode, type SchemaNodes } from './schema-paths.js';
 
 /**
  * Returns a stored value in the form that JSON should carry: identifiers, decimals and 64-bit integers as
@@ -83,7 +83,7 @@ export class Presenter {
 /** The visible members of an object. */
 function membersOf(nodes: SchemaNodes): Members {
   const visible = [...nodes].filter(([, { isHidden }]) => !isHidden);
-  return visible.map(([name, node]) => [name, formOf(node), node.type && defaultOf(node.type)]);
+  return visible.map(([name, node]) => [name, formOf(node), constantOf(node.type)]);
 }
 
 function formOf(node: SchemaNode): Form {

@@ -124,10 +124,17 @@ export function isHiddenType(type: SchemaType): boolean {
   return (type.options as { select?: boolean }).select === false;
 }
 
-/** The value that a type has where none is given; undefined if there is none, or if a function computes it. */
-export function defaultOf(type: SchemaType): unknown {
-  const value = 'defaultValue' in type ? type.defaultValue : undefined;
-  return typeof value === 'function' ? undefined : (value ?? undefined);
+/** The default of a type in a record; undefined if it has none. */
+export function defaultOf(type: SchemaType | undefined, record: object | null): unknown {
+  // What the types of Mongoose do not say.
+  const { getDefault } = (type ?? {}) as { getDefault?: (record: object | null, init: boolean) => unknown };
+  return getDefault?.call(type, record, false) ?? undefined;
+}
+
+/** The default of a type in every record; undefined if it has none, or if a function computes it. */
+export function constantOf(type: SchemaType | undefined): unknown {
+  const { defaultValue } = (type ?? {}) as { defaultValue?: unknown };
+  return typeof defaultValue === 'function' ? undefined : defaultOf(type, null);
 }
 
 /** A path and those above it, the outermost first. */

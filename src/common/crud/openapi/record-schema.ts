@@ -1,9 +1,9 @@
 import type { Type } from '@nestjs/common';
-import type { Schema, SchemaType } from 'mongoose';
+import type { Schema } from 'mongoose';
 import { apiOptionsOf, fieldsOf, type JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { defaultOf, nodesOf, type SchemaNode, type SchemaNodes } from '../definition/schema-paths.js';
+import { constantOf, nodesOf, type SchemaNode, type SchemaNodes } from '../definition/schema-paths.js';
 import { isAccessor } from '../definition/output.js';
 import { objectOf } from './schema-class.js';
 
@@ -96,8 +96,7 @@ export function fieldSchema({ entity, schema }: CrudDefinition, name: string): J
 
 /** Whether a field has a value even if a create omits it. A function as the default may return none. */
 function hasDefault(schema: Schema, name: string): boolean {
-  const type = schema.path(name) as SchemaType | undefined;
-  return type !== undefined && defaultOf(type) !== undefined;
+  return constantOf(schema.path(name)) !== undefined;
 }
 
 /** Options of `@ApiProperty()` that say more than the schema type does. */

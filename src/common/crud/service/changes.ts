@@ -11,8 +11,9 @@ import {
 import type { TenantScope } from '../../tenancy/index.js';
 import { fieldAt, type FieldDescription, fieldsOf, isPlainObject, mergePatch } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { type Defaulting, KIND, type Kinds } from '../definition/kinds.js';
+import { KIND, type Kinds } from '../definition/kinds.js';
 import { plain } from '../definition/output.js';
+import { defaultOf } from '../definition/schema-paths.js';
 import type { Stored } from '../options/records.js';
 import type { StoreChange, StoreFilter } from '../store/crud.store.js';
 import { type Access, isIsolatedBy } from './access.js';
@@ -171,10 +172,6 @@ function isLeftToCode(field: FieldDescription, type: SchemaType | undefined): bo
   const { required = field.isDeclared === true } = type.options as { required?: unknown };
   const { defaultValue: given } = type as { defaultValue?: unknown };
   return given === undefined && required === true;
-}
-
-function defaultOf(type: SchemaType | undefined, record: object | null): unknown {
-  return (type as Partial<Defaulting> | undefined)?.getDefault?.(record, false) ?? undefined;
 }
 
 function refuseMissing(paths: readonly string[]): void {
