@@ -16,6 +16,6 @@ export default {
   globalSetup: './test/support/global-setup.js',
   globalTeardown: './test/support/global-teardown.js',
   setupFilesAfterEnv: ['./test/support/setup.js'],
-  // Those of the quick tests are never idle; the others wait for processes, time limits and another server.
-  maxWorkers: process.env.TESTS === 'slow' ? 3 : 2,
+  // Some wait for processes and time limits now and then; where there is a MongoDB, it is the third at work.
+  maxWorkers: process.env.MONGODB_URI ? 2 : 3,
 };

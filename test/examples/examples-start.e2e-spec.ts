@@ -2,10 +2,8 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { TOOLS_MS } from '../support/run.js';
 import { ServiceProcess } from '../support/service-process.js';
-
-/** Time to build the examples and to start them twice on a busy machine. Unit: milliseconds. */
-const START_MS = 120_000;
 
 let folder: string;
 beforeAll(() => {
@@ -47,5 +45,5 @@ it(
       }
     });
   },
-  START_MS,
+  TOOLS_MS,
 );

@@ -2,9 +2,7 @@
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { useProjectCopy } from '../support/project-copy.js';
-import { run, runNode } from '../support/run.js';
-
-const BUILD_MS = 120_000;
+import { run, runNode, TOOLS_MS } from '../support/run.js';
 
 const copy = useProjectCopy();
 const inCopy = (path: string) => join(copy.path, path);
@@ -33,7 +31,7 @@ function flipByte(file: string, at: number): void {
 beforeAll(() => {
   for (const script of ['compile.js', 'compile-bundles.js'])
     expect(runNode([`scripts/${script}`], { cwd: copy.path }).status).toBe(0);
-}, BUILD_MS);
+}, TOOLS_MS);
 
 it('the bundles start with the code that the build has compiled, and as well with none that fits', () => {
   const compiled = readdirSync(inCopy('dist/bundle')).filter((name) => name.endsWith('.code'));
@@ -59,5 +57,5 @@ it(
     expect(stdout).toMatch(FAULT);
     expect(status).not.toBe(0);
   },
-  BUILD_MS,
+  TOOLS_MS,
 );

@@ -2,9 +2,8 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { useProjectCopy } from '../support/project-copy.js';
-import { run as runToEnd } from '../support/run.js';
+import { run as runToEnd, TOOLS_MS } from '../support/run.js';
 
-const GENERATE_MS = 240_000;
 const TOOLS = ['.prettierrc', 'eslint.config.js', 'jest.config.js', 'libs/schematics'];
 
 const copy = useProjectCopy(...TOOLS, 'libs/embedded-mongodb/dist', 'test/support');
@@ -63,7 +62,7 @@ it(
     const summary = expect.stringContaining('Test Suites: 4 passed, 4 total') as string;
     expect(tests).toEqual({ status: 0, output: summary });
   },
-  GENERATE_MS,
+  TOOLS_MS,
 );
 
 const NO_NAME = 'The name of a resource is in the plural and in kebab-case, such as comments or blog-posts.';

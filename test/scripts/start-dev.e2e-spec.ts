@@ -5,9 +5,8 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../support/eventually.js';
 import { useProjectCopy } from '../support/project-copy.js';
-import { runNode } from '../support/run.js';
+import { runNode, TOOLS_MS } from '../support/run.js';
 
-const RESTART_MS = 60_000;
 const SAVES = 2;
 
 let child: ChildProcess;
@@ -19,7 +18,7 @@ afterAll(async () => {
   const ended = once(child, 'close');
   if (child.pid) process.kill(-child.pid, 'SIGTERM');
   await ended;
-}, RESTART_MS);
+}, TOOLS_MS);
 const copy = useProjectCopy();
 beforeAll(() => {
   const PORT = runNode(['.ci/free-port.js']).stdout.trim();
@@ -50,7 +49,7 @@ it(
     }
     expect(output).not.toContain('is in use by another process');
   },
-  SAVES * RESTART_MS,
+  TOOLS_MS,
 );
 
 /** Saves three files at once, as an editor does that renames something; one of them changes what the document says. */
@@ -70,7 +69,7 @@ async function summaryIs(expected: string): Promise<void> {
       paths: Record<string, { get: { summary: string } }>;
     };
     expect(paths['/health/live']?.get.summary).toBe(expected);
-  }, RESTART_MS).catch((error: unknown) => {
+  }, TOOLS_MS).catch((error: unknown) => {
     throw new Error(`${String(error)}\n${output.split('\n').slice(-30).join('\n')}`);
   });
 }

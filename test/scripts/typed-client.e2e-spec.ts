@@ -2,12 +2,10 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { run, runNode } from '../support/run.js';
+import { run, runNode, TOOLS_MS } from '../support/run.js';
 import { acme } from '../support/tenants.js';
 import { useTestApp } from '../support/test-app.js';
 
-/** Time for the compiler, on a busy machine. Unit: milliseconds. */
-const TOOLS_MS = 180_000;
 const CLIENT = resolve('clients/typescript');
 
 /** As the generated types are not there before the build. */

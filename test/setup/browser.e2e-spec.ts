@@ -1,6 +1,7 @@
 /** @slow */
 import type { Page } from 'playwright-core';
 import { ChromiumPage, describeInChromium } from '../support/chromium.js';
+import { TOOLS_MS } from '../support/run.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
 import { eventually } from '../support/eventually.js';
 import { createTestApp, type TestApp } from '../support/test-app.js';
@@ -16,9 +17,6 @@ interface Operation {
 
 /** Width of a phone. Unit: pixels. */
 const PHONE = 375;
-
-/** Under a load that makes a browser slow. */
-const TIMEOUT_MS = 900_000;
 
 /** Creates come first and deletes last; a restore follows its delete, and a retry the list of deliveries. The stream, which has no end, is the last. */
 const ORDER = [
@@ -42,7 +40,7 @@ describeInChromium('in a browser', () => {
       ChromiumPage.open(),
       tokenOf(ACME),
     ]);
-  }, TIMEOUT_MS);
+  }, TOOLS_MS);
   afterAll(async () => {
     await chromium.close();
     await app.close();
@@ -121,7 +119,7 @@ describeInChromium('in a browser', () => {
       });
       expect(await tag.locator('.opblock-tag a[href="/docs/live"]').count()).toBe(1);
     },
-    TIMEOUT_MS,
+    TOOLS_MS,
   );
 
   /** In light and dark, on a phone and a desk. */
@@ -174,7 +172,7 @@ describeInChromium('in a browser', () => {
       await page.getByRole('button', { name: 'Disconnect' }).click();
       await page.getByText('Not connected').waitFor();
     },
-    TIMEOUT_MS,
+    TOOLS_MS,
   );
 });
 

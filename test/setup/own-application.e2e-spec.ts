@@ -13,11 +13,9 @@ import {
   write,
   writeAsyncRoot,
 } from '../support/own-application.js';
+import { TOOLS_MS } from '../support/run.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { ACME, GLOBEX, TEST_SECRET, tokenOf } from '../support/tenants.js';
-
-/** Time for the compiler, on a busy machine. Unit: milliseconds. */
-const TOOLS_MS = 180_000;
 
 /** Own classes, whose declarations the template's compiler writes: every type in them must have a name outside the package. */
 const OWN_CLASSES = `

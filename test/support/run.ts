@@ -1,5 +1,8 @@
 import { spawnSync, type SpawnSyncOptions } from 'node:child_process';
 
+/** For compilers, browsers and fresh starts, on a machine that is busy. Unit: milliseconds. */
+export const TOOLS_MS = 900_000;
+
 /** How a program ended, and what it said. */
 export interface Ended {
   status: number | null;

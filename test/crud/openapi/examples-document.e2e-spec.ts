@@ -5,11 +5,9 @@ import { join, resolve } from 'node:path';
 import { EXAMPLES_API } from '../../../examples/api.js';
 import { ExamplesModule } from '../../../examples/examples.module.js';
 import type { JsonSchema } from '../../../src/common/fields/index.js';
+import { TOOLS_MS } from '../../support/run.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 import { createTestApp, type TestApp } from '../../support/test-app.js';
-
-/** Time for a linter or a compiler to start on a busy machine. Unit: milliseconds. */
-const TOOL_MS = 120_000;
 
 interface Operation {
   operationId: string;
@@ -174,7 +172,7 @@ describe('the document of the examples', () => {
       const file = join(folder, 'openapi.json');
       expect(faultsOf('@redocly/cli/bin/cli.js', 'lint', '--config', 'redocly.yaml', file)).toBe('');
     },
-    TOOL_MS,
+    TOOLS_MS,
   );
 });
 
@@ -211,5 +209,5 @@ it(
       invoice: 'Cambridge',
     });
   },
-  TOOL_MS,
+  TOOLS_MS,
 );
