@@ -36,7 +36,6 @@ export class EventTypes {
 
   /** Why a value cannot be in a list of types; undefined if it can. */
   faultOf(type: string): string | undefined {
-    const { known } = this;
-    return known.includes(type) ? undefined : `"${type}" must be one of ${known.join(', ')}.`;
+    return this.known.includes(type) ? undefined : `"${type}" must be one of ${this.known.join(', ')}.`;
   }
 }

@@ -49,7 +49,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     private readonly counters: NotificationCounters,
   ) {
     this.due = new DueDeliveries(queue, this.slots, receivers);
-    queue.onAdd(() => this.wake());
+    queue.onAdd(() => this.waking.abort());
     // Each running attempt adds a listener.
     setMaxListeners(0, this.cuttingOff.signal);
   }
@@ -66,13 +66,12 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
 
   /** Stops claiming, waits up to 5 s for running attempts, and returns the unfinished ones to the queue. */
   stop(): Promise<void> {
-    this.stopped ??= this.drain();
-    return this.stopped;
+    return (this.stopped ??= this.drain());
   }
 
   private async drain(): Promise<void> {
     this.stopping.abort();
-    this.wake();
+    this.waking.abort();
     await this.loop.catch(() => undefined);
     const cutOff = setTimeout(() => this.cuttingOff.abort(), DRAIN_MS);
     await Promise.all(this.running);
@@ -87,10 +86,6 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
       // If it was kicked meanwhile, the signal is already aborted.
       else await pause(POLL_MS, this.waking.signal);
     }
-  }
-
-  private wake(): void {
-    this.waking.abort();
   }
 
   private async claim(): Promise<Placed<ClaimedDelivery>[]> {
@@ -132,7 +127,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
 
   private leave(slot: Slot): void {
     slot.leave();
-    if (this.due.isWaiting) this.wake();
+    if (this.due.isWaiting) this.waking.abort();
   }
 
   private async attempt(
