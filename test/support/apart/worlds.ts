@@ -24,9 +24,6 @@ const UNSEEN = ['eve', 'mallory'];
 /** What everybody may read: others cannot write it without a trace. */
 const PUBLIC = ['posts', 'todos', 'notices'];
 
-/** Records of each collection. */
-export type Contents = Readonly<Record<string, readonly Stored[]>>;
-
 /**
  * Two services. Some callers send the same requests to both; others, whom they cannot see, each of theirs to one of the
  * two only. Clock and identifiers are the same in both, so that the answers must be, to the last byte.
@@ -150,12 +147,6 @@ export class Worlds {
     return one.length;
   }
 
-  /** What each world holds of each resource, without what the service does with it later. */
-  async contents(): Promise<readonly [Contents, Contents]> {
-    await this.auditsEnded();
-    return [await contentsOf(this.apps[0]), await contentsOf(this.apps[1])];
-  }
-
   async close(): Promise<void> {
     for (const stream of this.streams) stream.close();
     await Promise.all(this.apps.map((app) => app.close()));
@@ -200,7 +191,7 @@ export class Worlds {
   }
 
   /** Makes a record of both worlds another tenant's, or lets it refer to what its callers may not see. */
-  async entangle(): Promise<void> {
+  private async entangle(): Promise<void> {
     const { random } = this;
     const [name, field, target] = random.pick([
       ...([
@@ -275,7 +266,7 @@ function note(own: Own, name: string, body: unknown): void {
 }
 
 /** What a database holds of each resource, without the events that its process has yet to settle. */
-async function contentsOf(app: TestApp): Promise<Contents> {
+async function contentsOf(app: TestApp): Promise<Readonly<Record<string, readonly Stored[]>>> {
   const entries = SURFACES.map(async ({ name }) => [name, await recordsOf(app, name)] as const);
   return Object.fromEntries(await Promise.all(entries));
 }
