@@ -1,8 +1,10 @@
 import type { ApiDescription } from '../src/app.setup.js';
+import { describeWebhooks } from '../src/common/notifications/index.js';
 
 /** Texts of the explorer about the examples. */
 export const EXAMPLES_API: ApiDescription = {
   title: 'Examples',
+  webhooks: describeWebhooks,
   description: 'Thirteen examples made by CrudModule. `npm run examples` prints tokens to try them with.',
   tags: {
     Products: 'Variants as a list of objects, prices as decimals, a reference',

@@ -3,7 +3,8 @@ import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { NotificationsModule } from '../../../src/common/notifications/index.js';
-import { claim, currentTenant } from '../../../src/common/tenancy/index.js';
+import { IsTextList } from '../../../src/common/fields/index.js';
+import { claim, currentTenant, hasRole, unlessCaller } from '../../../src/common/tenancy/index.js';
 import { eventually } from '../../support/eventually.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { below, feature, type Outline, resource } from '../../support/resource.js';
@@ -49,6 +50,29 @@ describe('a resource with events', () => {
     const remarks = below(above, { name: 'remarks', ...ofTenant, events: true });
     await expect(start(above, remarks)).rejects.toThrow(`since ${reason} of Draft.`);
   });
+
+  it.each([
+    ['from which some callers are exempt', objectId, unlessCaller(hasRole('support'), TENANT)],
+    ['with several tenants', IsTextList({ maxEntries: 3, entry: { max: 24 } }), TENANT],
+  ])('does not start below a parent isolated by a field %s', async (_what, field, all) => {
+    const above = resource({ ...drafts, kept: { tenant: field }, isolationFields: { all } });
+    const isolationFields = { all: TENANT };
+    const remarks = below(above, {
+      name: 'remarks',
+      kept: { tenant: objectId },
+      isolationFields,
+      events: true,
+    });
+    await expect(start(above, remarks)).rejects.toThrow('since "tenant" isolates reads of Draft.');
+  });
+
+  it.each([true, { data: 'id' } as const])(
+    'does not start if a record has several tenants: %j',
+    async (events) => {
+      const kept = { tenant: IsTextList({ maxEntries: 3, entry: { max: 24 } }) };
+      await expect(start(resource({ ...drafts, kept, events }))).rejects.toThrow('"tenant" has several');
+    },
+  );
 
   it('does not start if an owner alone may read what is archived', async () => {
     const isolationFields = { create: TENANT, get: TENANT, count: TENANT, update: OWNER, del: OWNER };

@@ -1,12 +1,13 @@
 import type { Schema } from 'mongoose';
 import type { WriteAction } from '../../events/index.js';
-import { ANY_OF, currentTenant, type IsolationFields } from '../../tenancy/index.js';
+import { ANY_OF, currentTenant, type IsolationFields, type IsolationSource } from '../../tenancy/index.js';
 import { checkNames, type Fail } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
 import { OUTBOX } from '../store/outbox.js';
 import type { ArchiveDefinition } from './archive.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { isShownByCaller } from './output.js';
+import { entryTypeOf } from './schema-paths.js';
 
 /** The events that subscribers get of a resource's writes. */
 export interface EventsDefinition {
@@ -47,6 +48,8 @@ export function eventsOf({
       'events reach the tenant of the record, which no create sets. Add isolationFields.create, such as { tenant: currentTenant }.',
     );
   }
+  if (entryTypeOf(schema.path(tenant)))
+    fail(`events reach the tenant of the record, and "${tenant}" has several. Name a field with one.`);
   if (schema.path(OUTBOX) || schema.pathType(OUTBOX) === 'nested')
     fail(`the schema has "${OUTBOX}", where events are kept. Rename the field.`);
   const cascading = Object.entries(references).find(([, { onDelete }]) => onDelete === 'cascade');
@@ -68,16 +71,17 @@ export function eventsOf({
  * Why some callers of a tenant may be unable to read its records, as far as the resource itself says; undefined
  * if all can.
  *
- * @param tenant the field with the tenant; any that is isolated by `currentTenant` for a parent, which the
- * caller could read when the record was created
+ * @param tenant the field with the tenant; for a parent, any field with the one tenant of all who can read it
  */
 export function unreadableBy(definition: CrudDefinition, tenant?: string): string | undefined {
-  const { archive, disabled, isolation, parent, routes, visible } = definition;
+  const { archive, disabled, isolation, parent, routes, schema, visible } = definition;
   if (disabled.has('get')) return 'the action get is disabled';
+  const isOfTenant = (field: string, source: IsolationSource) =>
+    tenant === undefined
+      ? source === currentTenant && !entryTypeOf(schema.path(field))
+      : field === tenant && (source.inner ?? source) === currentTenant;
   const narrowing = Object.entries({ ...isolation.get, ...archive?.isolation.get }).find(
-    ([field, source]) =>
-      field !== parent?.field &&
-      ((source.inner ?? source) !== currentTenant || (tenant !== undefined && field !== tenant)),
+    ([field, source]) => field !== parent?.field && !isOfTenant(field, source),
   );
   if (narrowing) return `"${narrowing[0] === ANY_OF ? 'anyOf' : narrowing[0]}" isolates reads`;
   if (Object.keys(visible).length > 0) return 'the option visible hides records';
