@@ -27,7 +27,7 @@ const app = useResourceApp(
     name: 'messages',
     fields: { ...text, recipient: IsText({ max: 20 }) },
     kept: { sender: Prop({ type: String }) },
-    isolationFields: { get: either, count: either, create: sender, update: sender, del: sender },
+    isolationFields: { get: either, create: sender, update: sender, del: sender },
     query: { filter: ['text', 'recipient', 'sender'], sort: ['text'], search: ['text'] },
   }),
   feature({
@@ -161,6 +161,42 @@ describe('callers that isolation exempts', () => {
     expect(await requestsOf(app).status('GET', '/tickets')).toBe(401);
   });
 
+  it('move a record between tenants, and not out of all of them', async () => {
+    const isolated = unlessCaller(hasRole('support'), { tenant: claims('tenants') });
+    const fields = { ...text, tenant: IsText({ max: 24, optional: true }) };
+    await using slips = await createResourceApp(
+      feature({ name: 'slips', fields, isolationFields: { all: isolated } }),
+    );
+    const sue = requestsOf(slips, tokenOf(ACME, { roles: ['support'], tenants: [ACME] }));
+    const path = `/slips/${await sue.create('/slips', { text: 'a' })}`;
+    const statuses = [await sue.status('PATCH', path, { tenant: null })];
+    statuses.push(await sue.status('PATCH', path, { tenant: GLOBEX }));
+    expect([statuses, await sue.get(path)]).toMatchObject([[400, 200], { tenant: GLOBEX }]);
+  });
+
+  it('are nobody if the predicate does not decide at once, and so are readers of a field', async () => {
+    const promised = (() => Promise.resolve(false)) as never;
+    const fields = { ...text, pay: IsText({ max: 9, optional: true }) };
+    await using own = await createResourceApp(
+      feature({
+        name: 'leaks',
+        fields: text,
+        kept: { tenant },
+        isolationFields: { all: unlessCaller(promised, ofTenant) },
+      }),
+      feature({
+        name: 'wages',
+        fields,
+        kept: { tenant },
+        isolationFields: { all: ofTenant },
+        rules: { pay: { read: promised } },
+      }),
+    );
+    await requestsOf(own, acme).create('/leaks', { text: 'a' });
+    const reader = requestsOf(own, globex);
+    expect([await reader.status('GET', '/leaks'), await reader.status('GET', '/wages')]).toEqual([500, 500]);
+  });
+
   it('use cursors of their own', async () => {
     for (const one of [ofAcme, ofAcme, ofGlobex]) await one.create('/tickets', { text: 'a' });
     const { next } = (await support.get('/tickets?limit=1')) as { next: string };
@@ -169,6 +205,10 @@ describe('callers that isolation exempts', () => {
 });
 
 const named = (fields: IsolationFields) => anyOf(fields, { text: claim('b') });
+
+it.each([[[]], [[sender, {}]]])('anyOf rejects %j, which isolates nothing', (sets) => {
+  expect(() => anyOf(...sets)).toThrow('anyOf needs sets of fields');
+});
 
 it.each<[string, Partial<Outline>, string]>([
   [

@@ -23,6 +23,13 @@ export const ANONYMOUS: TenantContext = Object.freeze({ authenticated: false, cl
 /** Decides about a caller. It must be pure, since it may run several times per request. */
 export type CallerPredicate = (caller: TenantContext) => boolean;
 
+/** Has a predicate decide. @throws Error if it does not at once: what admits by a promise would admit everybody */
+export function decide(predicate: CallerPredicate, caller: TenantContext): boolean {
+  const decision: unknown = predicate(caller);
+  if (typeof decision === 'boolean') return decision;
+  throw new Error('A predicate about callers must return true or false, and no promise of it.');
+}
+
 /** Makes a {@link CallerPredicate}: whether the claim `roles` (a list) or `role` of the token names a role. */
 export function hasRole(role: string): CallerPredicate {
   return ({ claims: { role: only, roles } }) =>
@@ -69,7 +76,9 @@ export class TenantScope {
   /** The scope of one request. */
   static ofRequest(caller: TenantContext, request: IsolationRequest): TenantScope {
     const resolve: Resolve = (fields) => {
-      const applied = Object.entries(fields).filter(([, { exempts }]) => !exempts?.(caller));
+      const applied = Object.entries(fields).filter(
+        ([, { exempts }]) => !exempts || !decide(exempts, caller),
+      );
       return mapFields(Object.fromEntries(applied), (_field, source) => {
         if (source.alternatives) return source.alternatives.map(resolve);
         const value = source(caller, request);
@@ -228,10 +237,26 @@ export function currentTenant(caller: TenantContext): Types.ObjectId {
     : new UnauthenticatedError();
 }
 
-/** Sources by the name that they read, so that two actions can be recognised as having the same source. */
-const claimSources = new Map<string, IsolationSource>();
-const listSources = new Map<string, IsolationSource>();
-const paramSources = new Map<string, IsolationSource>();
+/** Makes sources by the name that they read, one of each name, so that two actions can be recognised as having the same source. */
+function byName(make: (name: string) => IsolationSource): (name: string) => IsolationSource {
+  const known = new Map<string, IsolationSource>();
+  return (name) => {
+    const source = known.get(name) ?? make(name);
+    known.set(name, source);
+    return source;
+  };
+}
+
+const isScalar = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value) && value !== '';
+
+function ofClaim(name: string, isValue: (value: unknown) => boolean, isList: boolean): IsolationSource {
+  const source: IsolationSource = ({ claims: all, authenticated }) => {
+    const value = Object.hasOwn(all, name) ? all[name] : undefined;
+    if (isValue(value)) return value;
+    throw authenticated ? new ClaimRequiredError(name) : new UnauthenticatedError();
+  };
+  return Object.assign(source, { claim: name, isList });
+}
 
 /**
  * Makes an {@link IsolationSource} of a claim of the token, such as `claim('sub')`. The claim must be a string, a number or
@@ -239,20 +264,7 @@ const paramSources = new Map<string, IsolationSource>();
  *
  * @throws ClaimRequiredError if the token has no such claim, or one of another type
  */
-export function claim(name: string): IsolationSource {
-  const source = claimSources.get(name) ?? claimSource(name);
-  claimSources.set(name, source);
-  return source;
-}
-
-function claimSource(name: string): IsolationSource {
-  const source: IsolationSource = ({ claims, authenticated }) => {
-    const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
-    if (['string', 'number', 'boolean'].includes(typeof value) && value !== '') return value;
-    throw authenticated ? new ClaimRequiredError(name) : new UnauthenticatedError();
-  };
-  return Object.assign(source, { claim: name });
-}
+export const claim = byName((name) => ofClaim(name, isScalar, false));
 
 /**
  * Makes an {@link IsolationSource} of a claim with several values, such as `claims('tenants')`: reads see the records of
@@ -261,22 +273,9 @@ function claimSource(name: string): IsolationSource {
  *
  * @throws ClaimRequiredError if the token has no such claim, or one that is empty or of another type
  */
-export function claims(name: string): IsolationSource {
-  const source = listSources.get(name) ?? listSource(name);
-  listSources.set(name, source);
-  return source;
-}
-
-function listSource(name: string): IsolationSource {
-  const source: IsolationSource = ({ claims: all, authenticated }) => {
-    const values = Object.hasOwn(all, name) ? all[name] : undefined;
-    const isValue = (value: unknown) =>
-      ['string', 'number', 'boolean'].includes(typeof value) && value !== '';
-    if (Array.isArray(values) && values.length > 0 && values.every(isValue)) return values;
-    throw authenticated ? new ClaimRequiredError(name) : new UnauthenticatedError();
-  };
-  return Object.assign(source, { claim: name, isList: true });
-}
+export const claims = byName((name) =>
+  ofClaim(name, (value) => Array.isArray(value) && value.length > 0 && value.every(isScalar), true),
+);
 
 /** Name of alternatives among isolation fields, as the store has it. */
 export const ANY_OF = '$or';
@@ -284,8 +283,12 @@ export const ANY_OF = '$or';
 /**
  * Isolates reads by one of several sets of fields: `get: anyOf({ sender: claim('sub') }, { recipient: claim('sub') })` shows
  * a message to both. For `get` and `count` only: a write must know whose a record is.
+ *
+ * @throws Error if there is no set, or one without fields, which would isolate nothing
  */
 export function anyOf(...alternatives: readonly IsolationFields[]): IsolationFields {
+  if (alternatives.length === 0 || alternatives.some((fields) => Object.keys(fields).length === 0))
+    throw new Error("anyOf needs sets of fields, such as { owner: claim('sub') }, and none may be empty.");
   const source: IsolationSource = () => undefined;
   const anonymous = alternatives.every((fields) => !needsToken(fields));
   const identifies = alternatives.some((fields) => Object.values(fields).some((one) => one.identifies));
@@ -327,18 +330,12 @@ export function fieldSets(fields: IsolationFields): readonly (readonly string[])
 /**
  * Makes an {@link IsolationSource} of a path parameter, such as `routeParam('postId')`. It needs no token.
  */
-export function routeParam(name: string): IsolationSource {
-  const source = paramSources.get(name) ?? paramSource(name);
-  paramSources.set(name, source);
-  return source;
-}
-
-function paramSource(name: string): IsolationSource {
-  return Object.assign((_caller: TenantContext, { params }: IsolationRequest) => params[name], {
+export const routeParam = byName((param) =>
+  Object.assign((_caller: TenantContext, { params }: IsolationRequest) => params[param], {
     anonymous: true,
-    param: name,
-  });
-}
+    param,
+  }),
+);
 
 /** A request whose sender a guard of the application, such as one of Passport, has identified. */
 export interface SignedInRequest extends Pick<HttpRequest, 'headers'> {

@@ -32,12 +32,10 @@ const plant = (outline: Outline) =>
     query: { sort: ['name'] },
     ...outline,
   });
-const plants = plant({
-  name: 'plants',
-  kept: { name: Prop({ type: String, required: true, unique: true }) },
-});
+const kept = { name: Prop({ type: String, required: true, unique: true }) };
+const herbs = plant({ name: 'herbs', ...OF_TENANT, kept: { ...OF_TENANT.kept, ...kept } });
 
-const app = useResourceApp(seats, plants, plant({ name: 'pots' }));
+const app = useResourceApp(seats, plant({ name: 'plants', kept }), herbs, plant({ name: 'pots' }));
 beforeEach(async () => {
   await app.empty();
   made.length = 0;
@@ -139,6 +137,12 @@ describe('an atomic bulk whose operations cannot see each other', () => {
     const problem = { status: 409, code: 'DUPLICATE_VALUE', errors: [{ pointer: '/name' }] };
     expect(body).toMatchObject({ committed: false, results: [OTHER, OTHER, problem, OTHER] });
     expect(await heights('/plants')).toEqual({ 'Plant 003': 0 });
+  });
+
+  it.each([[{}], [{ 'Idempotency-Key': 'herbs' }]])('names no isolation field: %j', async (headers) => {
+    await send('/herbs', [create(3)]);
+    const { body } = await send('/herbs', [create(3)], headers);
+    expect(body.results).toMatchObject([{ errors: [{ pointer: '/name' }] }]);
   });
 
   it('changes each record as its own operation says', async () => {

@@ -4,7 +4,7 @@ import { CrudAction, CrudController, CrudModule, CrudService } from '../../../sr
 import { CurrentScope, IsText, type TenantScope } from '../../../src/index.js';
 import { OF_TENANT, resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
-import { acme } from '../../support/tenants.js';
+import { acme, globex } from '../../support/tenants.js';
 
 const gates = resource({
   name: 'gates',
@@ -35,18 +35,22 @@ class GatesController extends CrudController(gates, GatesService) {
   paintAtOnce(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
     return this.service.atomically(scope, (work) => this.service.paint(work, id));
   }
+  @CrudAction(gates, { method: 'PUT', path: ':id/look', isolatedAs: 'update' })
+  look(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+    return this.service.get(scope, id);
+  }
   @CrudAction(gates, { method: 'PUT', path: ':id/replace', isolatedAs: 'update' })
   replace(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
     return this.service.replace(scope, id);
   }
 }
 
-describe('If-Match on a route that writes a record several times', () => {
+describe('If-Match on a route of your own', () => {
   const app = useResourceApp(
     CrudModule.forFeature(gates, { controller: GatesController, service: GatesService }),
   );
   it.each(['paint', 'paint-at-once', 'replace'])(
-    'is about the record as it was before: %s',
+    'is about the record as it was before several writes: %s',
     async (route) => {
       const { _id } = (await app.post('/gates', { name: 'North' }, { token: acme })).body as { _id: string };
       const put = (tag: string) =>
@@ -57,4 +61,11 @@ describe('If-Match on a route that writes a record several times', () => {
       expect([status, body.state, headers.get('etag')]).toEqual([200, 'dry', '"2"']);
     },
   );
+
+  it('is asked for where the route writes nothing, and finds no record of others', async () => {
+    const { _id } = (await app.post('/gates', { name: 'North' }, { token: acme })).body as { _id: string };
+    const look = async (tag: string, token = acme) =>
+      (await app.request('PUT', `/gates/${_id}/look`, { token, headers: { 'If-Match': tag } })).status;
+    expect([await look('"1"'), await look('"0"'), await look('"1"', globex)]).toEqual([412, 200, 404]);
+  });
 });

@@ -137,6 +137,14 @@ describe('a unit of work', () => {
     expect(await texts()).toEqual([]);
   });
 
+  it('is over when one inside of it has failed, whoever catches that', async () => {
+    const unit = crud.atomically(scope, async (work) => {
+      await service.pair(work, 'wrong').catch(() => undefined);
+    });
+    await expect(unit).rejects.toThrow('The text is wrong.');
+    expect(await texts()).toEqual([]);
+  });
+
   it('has the isolation of its scope', async () => {
     const { _id } = await service.create(scopeOf({ tenant: GLOBEX }), { text: 'of others' });
     const unit = crud.atomically(scope, (work) => service.update(work, _id, { text: 'stolen' }));

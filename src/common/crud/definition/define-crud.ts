@@ -150,10 +150,11 @@ function timestamped(schema: Schema, fail: Fail): Schema {
   );
 }
 
-/** The isolation of each action: the fields of `all`, of the action itself, and of the parent. */
+/** The isolation of each action: the fields of `all`, of the action itself, and of the parent. What is counted is what is read. */
 function isolationOf({ isolationFields = {}, parent }: AnyCrudOptions): Record<CrudAction, IsolationFields> {
   const below = parent ? { [parent.field]: routeParam(parent.param) } : {};
-  const fields = isolationFields as Partial<Record<CrudAction | 'all', IsolationFields>>;
+  const given = isolationFields as Partial<Record<CrudAction | 'all', IsolationFields>>;
+  const fields = { count: given.get, ...given };
   const ofAction = (action: CrudAction) => ({ ...below, ...fields.all, ...fields[action] });
   const isolation = ACTIONS.map((action) => {
     const sources = Object.entries(ofAction(action)).map(([field, source]) => {

@@ -1,6 +1,6 @@
 import { isPlainObject } from '../../fields/index.js';
 import { errorMessages, ForbiddenFieldError, toPointer } from '../../errors/index.js';
-import { type CallerPredicate, needsToken, type TenantContext } from '../../tenancy/index.js';
+import { type CallerPredicate, decide, needsToken, type TenantContext } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudFieldRule } from '../options/crud-options.js';
 import { ACTIONS } from '../options/option-names.js';
@@ -26,7 +26,10 @@ export function fieldRulesOf({ fields = {} }: AnyCrudOptions): FieldRules {
   return new Map(
     rules.map(([field, { read = () => true, write = () => true }]) => [
       field,
-      { read, write: (caller) => read(caller) && write(caller) },
+      {
+        read: (caller) => decide(read, caller),
+        write: (caller) => decide(read, caller) && decide(write, caller),
+      },
     ]),
   );
 }

@@ -189,14 +189,12 @@ function checkInjected(list: unknown, where: string, fail: Fail): void {
 function checkIsolation(isolationFields: unknown, where: string, fail: Fail): void {
   checkNames(isolationFields, where, ['all', ...ACTIONS], fail);
   for (const [action, fields] of Object.entries(isolationFields)) {
-    if (!isPlainObject(fields) || Object.keys(fields).length === 0) {
-      fail(`isolationFields.${action} must name a field and its source, such as { tenant: currentTenant }.`);
-    }
-    if (ANY_OF in (fields as object) && action !== 'get' && action !== 'count') {
-      fail(
-        `isolationFields.${action} is anyOf, which is for get and count: a write must know whose a record is. Name its fields.`,
-      );
-    }
+    failIf(fail, `isolationFields.${action} `, {
+      'must name a field and its source, such as { tenant: currentTenant }.':
+        !isPlainObject(fields) || Object.keys(fields).length === 0,
+      'is anyOf, which is for get and count: a write must know whose a record is. Name its fields.':
+        isPlainObject(fields) && ANY_OF in fields && action !== 'get' && action !== 'count',
+    });
     for (const [field, source] of Object.entries(fields as object)) {
       if (typeof source !== 'function') {
         fail(`isolationFields.${action}.${field} must be a function, such as currentTenant or claim('sub').`);

@@ -10,7 +10,7 @@ import {
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { from, lastValueFrom, type Observable, of } from 'rxjs';
-import { InvalidIdError, sendProblem, toDomainError } from '../../errors/index.js';
+import { InvalidIdError, PreconditionFailedError, sendProblem, toDomainError } from '../../errors/index.js';
 import { InputReader, isPlainObject } from '../../fields/index.js';
 import { bodyFault, bodyFormOf, checkQuery, queryOf } from '../../http/index.js';
 import { IdempotencyInterceptor, IdempotencyKeys, type KeptAnswer } from '../../idempotency/index.js';
@@ -23,7 +23,7 @@ import {
   isolationOf,
   type TenantScope,
 } from '../../tenancy/index.js';
-import { readEntityTags } from '../definition/entity-tags.js';
+import { readEntityTags, requiredTags, withTags } from '../definition/entity-tags.js';
 import { refuseForbidden } from '../definition/field-rules.js';
 import type { Stored } from '../options/records.js';
 import { ARCHIVED_PARAMETER, requireArchived } from '../definition/archive.js';
@@ -105,6 +105,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
       await read(call, resource);
       // Each item of a batch has its own check.
       if (!call.isBatch) await resource.parents?.require(route?.action ?? 'get', scope);
+      if (call.takesIfMatch && route?.answer === 'own') await requireTags(call, resource);
       if (context.query && isPageQuery(context.query)) await reservePage(call, context.query);
       result = await lastValueFrom(next.handle(), { defaultValue: undefined });
     } catch (error) {
@@ -172,6 +173,15 @@ async function readerOf({ definition, isInput, request, route, scope }: Call, re
   if (!definition.kinds || !isInput || route?.action !== 'update' || id === undefined) return undefined;
   await resource.parents?.require('update', scope);
   return resource.readerOf(resource.access.filter('update', scope, id));
+}
+
+/** A route of your own may change nothing of the record of its path: then no verb asks for its tags. */
+async function requireTags({ definition, request, route, scope }: Call, { access, store }: CrudResource) {
+  const { id } = request.params as { id?: string };
+  if (id === undefined || !scope.context.precondition) return;
+  const filter = access.filter(route?.action ?? 'update', scope, id);
+  const tagged = withTags(filter, requiredTags(scope, definition.entity, id));
+  if (!(await store.exists(tagged)) && (await store.exists(filter))) throw new PreconditionFailedError();
 }
 
 /** Replaces the query and the declared headers of a route of your own with the values of their classes. */

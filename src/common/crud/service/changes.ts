@@ -77,6 +77,8 @@ export function requireSameScope(
   const names = namesOf(change).filter((name) => name in definition.isolation[action]);
   if (names.length === 0) return;
   const values = access.fields(action, scope);
+  // Callers who are exempt may move it, but not out of every scope.
+  if (scope.request) refuseMissing(names.filter((name) => !(name in values) && change.set[name] == null));
   for (const field of names.filter((name) => name in values)) {
     if (isIsolatedBy(definition.schema, field, change.set[field], values[field])) continue;
     if (definition.isolation[action][field]?.isList)

@@ -12,7 +12,7 @@ import type { StoreReferences } from '../store/reference-holds.js';
 import { fieldAt, type InputReader } from '../../fields/index.js';
 import { ACTIONS } from '../options/option-names.js';
 import { checkReferred } from '../definition/query-definition.js';
-import { failFor } from '../options/checks.js';
+import { failFor, failIf } from '../options/checks.js';
 import { unreadableBy } from '../definition/events.js';
 import { Access } from './access.js';
 import { Parents, type RecordGuards } from './readable-records.js';
@@ -233,21 +233,14 @@ function checkDecorator(
 }
 
 function rejectDuplicates(one: CrudDefinition, other: CrudDefinition): void {
-  const fail = (problem: string): never => {
-    throw new Error(`CrudModule.forFeature(${one.label}): ${problem}`);
-  };
-  if (one.entity === other.entity) {
-    fail(`the class is the entity of the resource "${other.name}" already. Extend it for a second resource.`);
-  }
-  if (one.name === other.name) {
-    fail(`another resource is named "${one.name}", with the entity ${other.label}. Choose another name.`);
-  }
-  if (one.label === other.label) {
-    fail(
-      `the entity of the resource "${other.name}" is another class named ${one.label}. Rename one of the two.`,
-    );
-  }
-  if (one.path === other.path) {
-    fail(`the resource "${other.name}" has the same path "${one.path}". Choose another path.`);
-  }
+  failIf(failFor(one.options), '', {
+    [`the class is the entity of the resource "${other.name}" already. Extend it for a second resource.`]:
+      one.entity === other.entity,
+    [`another resource is named "${one.name}", with the entity ${other.label}. Choose another name.`]:
+      one.name === other.name,
+    [`the entity of the resource "${other.name}" is another class named ${one.label}. Rename one of the two.`]:
+      one.label === other.label,
+    [`the resource "${other.name}" has the same path "${one.path}". Choose another path.`]:
+      one.path === other.path,
+  });
 }

@@ -326,7 +326,8 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const record = await this.#write(action, scope, id, options, (filter) =>
       this.resource.writes.change(scope, filter, { set, unset }, action),
     );
-    if (!record && this.#tagsOf(scope, id, options.ifMatch)) throw new PreconditionFailedError();
+    if (!record && requiredTags(scope, this.resource.definition.entity, id, options.ifMatch))
+      throw new PreconditionFailedError();
     return record;
   }
 
@@ -377,16 +378,12 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const reached = this.filterOf(action, scope, objectId(id), { archived });
     // Next to the scope, never among its members, so that no condition can replace one.
     const filter = where ? { ...reached, $and: [where] } : reached;
-    const tags = this.#tagsOf(scope, id, ifMatch);
+    const tags = requiredTags(scope, this.resource.definition.entity, id, ifMatch);
     const written = await write(withTags(filter, tags));
     if (tags === undefined) return written;
     if (written && ifMatch === undefined) scope.context.precondition = undefined;
     if (!written && (await this.store.exists(filter))) throw new PreconditionFailedError();
     return written;
-  }
-
-  #tagsOf(scope: TenantScope, id: string | Types.ObjectId, ifMatch: ConditionalOptions['ifMatch']) {
-    return requiredTags(scope, this.resource.definition.entity, id, ifMatch);
   }
 
   async #checked(

@@ -102,8 +102,14 @@ export class UnitOfWork {
   }
 
   /** @param reason what verbs that are called from now on throw */
-  end(reason: unknown): void {
+  end<T>(reason: T): T {
     this.ended ??= reason;
+    return reason;
+  }
+
+  /** Has verbs throw an error that has ended the transaction in the words of the verb that met it. */
+  reword(error: unknown, told: unknown): void {
+    if (this.ended === error) this.ended = told;
   }
 
   /** Does what was to be done after the commit, in that order. */

@@ -84,8 +84,8 @@ export class Writes<Entity extends object, Create extends object, Update extends
    * find it. The after-hooks run again, since nobody knows whether they ran then.
    */
   async recall(scope: TenantScope, input: Create): Promise<Stored<Entity> | undefined> {
-    const find = (id: Types.ObjectId) => this.find(scope, id);
-    const made = await scope.context.reservation?.recall(this.resource.definition.name, find);
+    const { name } = this.resource.definition;
+    const made = await scope.context.reservation?.recall(name, (id) => this.find(scope, id));
     if (made) await this.announce('afterCreate', scope, made.stored, made.entry, () => ({ input }));
     return made?.stored;
   }
@@ -126,15 +126,15 @@ export class Writes<Entity extends object, Create extends object, Update extends
   async patchUnread(scope: TenantScope, filter: StoreFilter, changes: Changes<Update>): Promise<boolean> {
     const { audit, definition, store } = this.resource;
     const isTold = definition.events !== undefined || this.isHeard('afterUpdate');
-    const change =
-      isTold || this.has('beforeUpdate') || audit || definition.kinds || needsPrevious(changes)
-        ? undefined
-        : planChange(definition, changes, undefined);
+    const isRead = isTold || this.has('beforeUpdate') || audit || definition.kinds || needsPrevious(changes);
+    const change = isRead ? undefined : planChange(definition, changes, undefined);
     if (!change || isEmpty(change)) return (await this.patch(scope, filter, changes)) !== undefined;
     await this.checkReferences('update', scope, change.set);
     requireSameScope(this.resource, 'update', scope, change);
     requireFields(definition, change);
-    return this.translated(() => store.updateUnread(filter, change, () => scope.context.slot?.release()));
+    return this.translated(scope, () =>
+      store.updateUnread(filter, change, () => scope.context.slot?.release()),
+    );
   }
 
   /**
@@ -220,7 +220,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     const _id = id ?? (isNamed ? new Types.ObjectId() : undefined);
     const placed = { ...(_id && { _id }), ...record };
     const entry = this.entry(scope, 'create', Object.keys(record), { id: placed._id });
-    const insert = () => this.translated(() => store.insert(placed, entry, () => slot?.release()));
+    const insert = () => this.translated(scope, () => store.insert(placed, entry, () => slot?.release()));
     // Audit records are stored in the order in which they begin, and the records after them.
     const stored = await this.audited(scope, _id, entry, insert, () => slot?.release());
     return { stored, entry };
@@ -231,8 +231,8 @@ export class Writes<Entity extends object, Create extends object, Update extends
     const { access, store } = this.resource;
     const stored = await store.findOne({ ...access.fields('create', scope), _id });
     if (!stored) return undefined;
-    const names = Object.keys(stored);
-    return { stored, entry: this.entry(scope, 'create', names, { id: _id, at: stored.createdAt }) };
+    const [names, made] = [Object.keys(stored), { id: _id, at: stored.createdAt }];
+    return { stored, entry: this.entry(scope, 'create', names, made) };
   }
 
   private async update(
@@ -261,7 +261,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       await this.checkReferences(isolatedAs, scope, differences(planned, change.set));
       const entry = this.entry(scope, action, namesOf(change));
       const updated = await this.audited(scope, current?._id ?? filter._id, entry, () =>
-        this.translated(() => store.update(condition, change, entry)),
+        this.translated(scope, () => store.update(condition, change, entry)),
       );
       if (!updated) return undefined;
       const { record, previous } = updated;
@@ -364,8 +364,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
   }
 
   private hookContext(scope: TenantScope): object {
-    const { caller, params } = scope;
-    return { resource: this.resource.definition.name, scope, caller, params };
+    return { resource: this.resource.definition.name, scope, caller: scope.caller, params: scope.params };
   }
 
   private entry(
@@ -378,11 +377,12 @@ export class Writes<Entity extends object, Create extends object, Update extends
   }
 
   /** A unique index may include fields that clients do not know, such as those that isolate a tenant. */
-  private async translated<T>(write: () => Promise<T>): Promise<T> {
-    try {
-      return await write();
-    } catch (error) {
-      throw error instanceof DuplicateValueError ? error.among(this.resource.definition.inputFields) : error;
-    }
+  private translated<T>({ context }: TenantScope, write: () => Promise<T>): Promise<T> {
+    return write().catch((error: unknown) => {
+      if (!(error instanceof DuplicateValueError)) throw error;
+      const told = error.among(this.resource.definition.inputFields);
+      context.unit?.reword(error, told);
+      throw told;
+    });
   }
 }

@@ -152,12 +152,9 @@ export class Outbox {
       .limit(limit)
       .comment(COMMENT)
       .lean<Pending[]>();
-    const written = (await this.database.call(() => query.exec())).map((record) => ({
-      record,
-      entries: record[OUTBOX],
-    }));
-    return [...written, ...deleted.map(({ record, [OUTBOX]: entries }) => ({ record, entries }))]
-      .flatMap(({ record, entries }) => entries.map((entry) => ({ record, entry })))
+    const written = await this.database.call(() => query.exec());
+    return [...written.map((record) => ({ record, [OUTBOX]: record[OUTBOX] })), ...deleted]
+      .flatMap(({ record, [OUTBOX]: entries }) => entries.map((entry) => ({ record, entry })))
       .filter(({ entry }) => entry.at < olderThan)
       .sort((one, other) => one.entry.at.getTime() - other.entry.at.getTime())
       .map(({ record, entry }) =>
