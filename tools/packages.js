@@ -27,6 +27,8 @@ export const app = createCrudApp(class Root {}, { docs: { title: 'Shop' } });
 export const root = CrudModule.forRoot({ database: { memory: true } });
 export { describeCrudContract };
 `;
+/** Fails where a newcomer would read a warning. */
+const STRICTLY = ['--engine-strict', '--strict-allow-scripts', '--loglevel=error'];
 const BIN = 'tools/node_modules/.bin';
 const DOORS = ['', '/notifications', '/testing', '-embedded'].map((door) => `nestjs-mongo-crud${door}`);
 
@@ -52,7 +54,7 @@ async function tryOut(template, before) {
   const create = ['exec', '--yes', `--package=${creator}`, '--', 'create-nestjs-mongo-crud'];
   run(work, 'npm', ...create, folder, '--template', template, '--no-install');
   if (before) renameSync(join(work, before, 'node_modules'), join(folder, 'node_modules'));
-  run(folder, 'npm', 'install', '--prefer-offline', '--no-audit', '--loglevel=error', ...libraries);
+  run(folder, 'npm', 'install', '--prefer-offline', '--no-audit', ...STRICTLY, ...libraries);
   run(folder, 'npm', 'test');
   const [PORT, token] = [await freePort(), run(folder, 'npm', 'run', '--silent', 'token').trim()];
   const app = startProcess(process.execPath, ['--env-file=.env', 'dist/main.js'], {
@@ -62,13 +64,11 @@ async function tryOut(template, before) {
   });
   await new Promise((ready) => app.stdout.on('data', (text) => /The explorer is at/.test(text) && ready()));
   let response;
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  const request = { method: 'POST', headers, body: '{"text":"Buy stamps"}' };
   // As a client would: the machine may be busy with other steps.
   do {
-    response = await fetch(`http://127.0.0.1:${PORT}/notes`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-      body: '{"text":"Buy stamps"}',
-    });
+    response = await fetch(`http://127.0.0.1:${PORT}/notes`, request);
   } while (response.status === 503 && (await pause(5_000, true)));
   if (response.status !== 201) throw new Error(`${template}: ${response.status} ${await response.text()}`);
   await stopProcess(app);
