@@ -24,7 +24,7 @@ const LAYERS = [
  * records through an index. The files next to the folders start the examples.
  */
 const EXAMPLE_FILES = /^src\/(?:common\/[^/]+\/index|app\.setup)\.js$|^examples\/[^/]+\/index\.js$/;
-const EXAMPLES_FILES = /^src\/(?:(?:common\/[^/]+|config)\/index|app\.setup)\.js$|^examples\//;
+const EXAMPLES_FILES = /^src\/(?:(?:common\/[^/]+|config)\/index|app\.setup|start)\.js$|^examples\//;
 
 /**
  * Files inside other rooms that start.ts may import. Loading a whole room first would delay the embedded

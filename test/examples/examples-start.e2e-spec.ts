@@ -11,9 +11,12 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const start = (PORT: string) =>
+  ServiceProcess.spawn({ DATA_DIR: folder, PORT }, ['scripts/start-examples.js']);
+
 /** Starts the examples, asks something of them, and gives back what they printed. */
 async function whileRunning(ask: (url: string) => Promise<void>): Promise<string> {
-  const service = ServiceProcess.spawn({ DATA_DIR: folder, PORT: '0' }, ['scripts/start-examples.js']);
+  const service = start('0');
   try {
     await ask(await service.url());
   } finally {
@@ -26,13 +29,14 @@ it(
   'npm run examples starts them all on a database of their own, with tokens that outlive a restart',
   async () => {
     const printed = await whileRunning(async (url) => {
-      const { tags } = (await (await fetch(`${url}/docs/openapi.json`)).json()) as {
-        tags: { name: string }[];
-      };
+      const document: unknown = await (await fetch(`${url}/docs/openapi.json`)).json();
+      const { tags } = document as { tags: { name: string }[] };
       expect(tags.map(({ name }) => name).join()).toBe(
         'Products,Categories,Articles and comments,Users,Todos,Orders,Events,Ledger,Bookings,Price rules,Profile,Expenses,Invoices',
       );
       expect(existsSync(join(folder, 'mongodb'))).toBe(true);
+      const { stderr } = await start(new URL(url).port).ended();
+      expect(stderr).toMatch(/^PORT \d+ is in use by another process\. .+\n$/);
     });
     const tokens = printed.match(/^eyJ[\w.-]+$/gm) ?? [];
     expect(tokens).toHaveLength(3);
