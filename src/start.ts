@@ -43,7 +43,8 @@ export async function start(
 
 function databaseOf(environment: Environment): DatabaseOptions {
   const { mongodbUri } = environment;
-  return mongodbUri ? { uri: mongodbUri } : { embeddedDir: dataDirOf(environment, 'mongodb') };
+  if (mongodbUri) return { uri: mongodbUri };
+  return { embeddedDir: dataDirOf(environment, 'mongodb'), name: 'posts-and-todos' };
 }
 
 function startFailure(error: unknown, portVariable: string): string {

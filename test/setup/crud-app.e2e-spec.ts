@@ -1,11 +1,5 @@
-import {
-  type DynamicModule,
-  Injectable,
-  Logger,
-  Module,
-  type OnApplicationShutdown,
-  type Type,
-} from '@nestjs/common';
+import { type DynamicModule, Injectable, Logger, Module } from '@nestjs/common';
+import type { OnApplicationShutdown, Type } from '@nestjs/common';
 import { getConnectionToken } from '@nestjs/mongoose';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Connection } from 'mongoose';
@@ -120,6 +114,7 @@ it('has connections to the embedded database for short requests beside a hundred
   await app.init();
   const { options } = app.get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false }).getClient();
   expect(options.maxPoolSize).toBeGreaterThanOrEqual(200);
+  expect(options.dbName).toBe('app');
 });
 
 it('HealthModule distinguishes a process that is alive from one that is ready', async () => {

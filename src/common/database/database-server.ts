@@ -11,9 +11,9 @@ export const SHARED_CONNECTION = Symbol('SharedConnection');
 
 /**
  * The database to use: a MongoDB by its connection string, the embedded database by the folder of its files,
- * or the embedded database in memory, for tests.
+ * with the name of the database in it, by default `app`, or the embedded database in memory, for tests.
  */
-export type DatabaseOptions = { uri: string } | { embeddedDir: string } | { memory: true };
+export type DatabaseOptions = { uri: string } | { embeddedDir: string; name?: string } | { memory: true };
 
 /** The connection of the application's own. */
 interface SharedOptions {
@@ -35,9 +35,6 @@ export class NoEmbeddedDatabaseError extends Error {
 
 /** Options of a connection string that let other members than the primary answer. */
 const READ_FROM = /^(?:readPreference|readPreferenceTags|maxStalenessSeconds)=/i;
-
-/** Name of the database in the embedded database. */
-const EMBEDDED_DATABASE = 'posts-and-todos';
 
 /** The server to connect to: the configured MongoDB, or the embedded database, which it runs. */
 export class DatabaseServer {
@@ -79,8 +76,9 @@ export class DatabaseServer {
     if ('uri' in this.options) return readingFromPrimary(this.options.uri);
     if ('shared' in this.options) throw new Error('The application opens its connection itself.');
     this.embedded ??= this.startEmbedded(this.options);
+    const { name = 'app' } = this.options as { name?: string };
     try {
-      return (await this.embedded).uri + EMBEDDED_DATABASE;
+      return (await this.embedded).uri + name;
     } catch (error) {
       this.embedded = undefined;
       if (error instanceof NoEmbeddedDatabaseError) throw error;
