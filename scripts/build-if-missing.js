@@ -1,5 +1,6 @@
 import '../src/check-node.js';
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -19,6 +20,9 @@ if (
   isOutdated('dist/bundle/main.js', 'src')
 ) {
   console.error('Building the service, which takes some seconds after a change …');
-  const { status } = spawnSync(process.execPath, ['scripts/compile.js'], { stdio: ['ignore', 2, 2] });
+  const clock = setInterval(() => console.error(`Building, ${Math.round(process.uptime())} s …`), 3_000);
+  const build = spawn(process.execPath, ['scripts/compile.js'], { stdio: ['ignore', 2, 2] });
+  const [status] = await once(build, 'close');
+  clearInterval(clock);
   if (status !== 0) process.exit(status ?? 1);
 }

@@ -14,14 +14,7 @@ await Promise.all(['main', 'worker'].map(compile));
 async function compile(name) {
   const folder = mkdtempSync(join(tmpdir(), 'compile-'));
   const { PATH } = process.env;
-  const env = {
-    PATH,
-    NODE_ENV: 'development',
-    HOST: '127.0.0.1',
-    PORT: '0',
-    WORKER_PORT: '0',
-    DATA_DIR: folder,
-  };
+  const env = { PATH, HOST: '127.0.0.1', PORT: '0', WORKER_PORT: '0', DATA_DIR: folder };
   const child = spawn(process.execPath, ['scripts/bundle/compile.js', name], {
     env,
     stdio: ['ignore', 'ignore', 'inherit'],
