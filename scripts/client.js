@@ -35,4 +35,5 @@ try {
 console.error('Compiling the client …');
 const compiler = 'node_modules/typescript/bin/tsc';
 const { status } = spawnSync(process.execPath, [compiler, '-p', FOLDER], { stdio: 'inherit' });
+if (status === 0) console.error(`The client is in ${FOLDER}; its README.md says how to use it.`);
 process.exitCode = status ?? 1;
