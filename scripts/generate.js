@@ -23,7 +23,7 @@ const [name, ...fields] = positionals;
 
 try {
   const application = { appModule: readFileSync(APP_MODULE, 'utf8'), exists: existsSync };
-  const { files, appModule } = await newResource(name, fields, { ...values, ...application });
+  const { files, appModule, notice } = await newResource(name, fields, { ...values, ...application });
   const existing = files.find(([path]) => existsSync(path));
   if (existing) throw new Error(`${existing[0]} is there already.`);
   for (const [path, content] of files) {
@@ -33,6 +33,7 @@ try {
   }
   writeFileSync(APP_MODULE, appModule);
   console.log(`UPDATE ${APP_MODULE}`);
+  if (notice) console.log(notice);
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;

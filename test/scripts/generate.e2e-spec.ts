@@ -28,7 +28,8 @@ it(
       'CREATE src/comments/comment.schema.ts',
       'CREATE src/comments/comments.module.ts',
       'CREATE test/comments.e2e-spec.ts',
-      'UPDATE src/app.module.ts\n',
+      'UPDATE src/app.module.ts',
+      'Everybody reads and writes these records. With --tenant, each tenant has records of its own.\n',
     ];
     const output = files.join('\n');
     expect(generate('comments', 'title:text!', 'body:text?', 'due:timestamp')).toEqual({ status: 0, output });

@@ -8,14 +8,15 @@ const APP_MODULE = '/src/app.module.ts';
  * The factory of the schematic `resource`, called by the Nest CLI, which names its second argument the path.
  */
 export function resource({ name, path: fields = '', ...options }) {
-  return async (tree) => {
+  return async (tree, { logger }) => {
     const application = { appModule: tree.readText(APP_MODULE), exists: (path) => tree.exists(`/${path}`) };
-    const { files, appModule } = await newResource(name, fields.split(/[\s,]+/), {
+    const { files, appModule, notice } = await newResource(name, fields.split(/[\s,]+/), {
       ...options,
       ...application,
     });
     for (const [file, content] of files) tree.create(`/${file}`, content);
     tree.overwrite(APP_MODULE, appModule);
+    if (notice) logger.info(notice);
   };
 }
 

@@ -18,8 +18,9 @@ export function resourcesOf(appModule, exists) {
 }
 
 /**
- * A new resource: its files, formatted, as pairs of path and content, and `app.module.ts` with its module. It is in a
- * folder of its own, or in that of the resources that it refers to, since features do not import each other.
+ * A new resource: its files, formatted, as pairs of path and content, `app.module.ts` with its module, and a notice if
+ * it is public. It is in a folder of its own, or in that of the resources that it refers to, since features do not import
+ * each other.
  *
  * @param plural name of the resource, such as `comments`
  * @param fieldTexts fields, such as `title:text!`
@@ -53,7 +54,10 @@ export async function newResource(
     path,
     await format(content, { ...(await resolveConfig(path)), filepath: path }),
   ]);
-  return { files: await Promise.all(formatted), appModule: register(appModule, resource) };
+  const notice = tenant
+    ? undefined
+    : 'Everybody reads and writes these records. With --tenant, each tenant has records of its own.';
+  return { files: await Promise.all(formatted), appModule: register(appModule, resource), notice };
 }
 
 function register(appModule, { Plural, plural, folder }) {
