@@ -35,7 +35,7 @@ const EITHER = anyOf({ owner: claim('sub') }, { reader: claim('sub') });
 const SHOWN: Readonly<Record<string, Partial<Outline>>> = {
   tenants: {},
   supported: { isolationFields: { all: unlessCaller(hasRole('support'), TENANT) } },
-  written: { isolationFields: { create: OWNER, get: TENANT, count: TENANT, update: TENANT, del: TENANT } },
+  written: { isolationFields: { create: OWNER, get: TENANT, update: TENANT, del: TENANT } },
 };
 /** Resources of every other isolation. */
 const OTHERS: Readonly<Record<string, Partial<Outline>>> = {

@@ -20,7 +20,7 @@ export class DatabaseFigures {
   private readonly batches: Histogram<'kind'>;
   private readonly faults: Counter<'reason'>;
   /** When the connections in use were checked out, by server and number. */
-  private readonly taken = new Map<string, Map<number, number>>();
+  private readonly taken = new Map<string, number>();
 
   constructor({ registry }: Metrics) {
     const registers = [registry];
@@ -45,13 +45,13 @@ export class DatabaseFigures {
       registers,
     });
     for (const reason of ['too_slow', 'unavailable'] as const) this.faults.inc({ reason }, 0);
-    const inUse = () => [...this.taken.values()].reduce((sum, { size }) => sum + size, 0);
+    const { taken } = this;
     new Gauge({
       name: 'database_connections_in_use',
       help: 'Connections that carry out a command now.',
       registers,
       collect() {
-        this.set(inUse());
+        this.set(taken.size);
       },
     });
   }
@@ -59,15 +59,13 @@ export class DatabaseFigures {
   /** Counts the commands of a client that has just connected. */
   watch(client: mongo.MongoClient): void {
     client.on('connectionCheckedOut', ({ address, connectionId }) => {
-      let ofServer = this.taken.get(address);
-      if (!ofServer) this.taken.set(address, (ofServer = new Map<number, number>()));
-      ofServer.set(connectionId as number, performance.now());
+      this.taken.set(`${address} ${connectionId}`, performance.now());
     });
     client.on('connectionCheckedIn', ({ address, connectionId }) => {
-      const ofServer = this.taken.get(address);
-      const since = ofServer?.get(connectionId as number);
+      const connection = `${address} ${connectionId}`;
+      const since = this.taken.get(connection);
       if (since === undefined) return;
-      ofServer?.delete(connectionId as number);
+      this.taken.delete(connection);
       this.commands.observe((performance.now() - since) / 1_000);
     });
   }

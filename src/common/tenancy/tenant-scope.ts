@@ -20,14 +20,14 @@ export interface TenantContext {
 /** The context of a caller who was not asked for credentials. */
 export const ANONYMOUS: TenantContext = Object.freeze({ authenticated: false, claims: Object.freeze({}) });
 
-/** Decides about a caller. It must be pure, since it may run several times per request. */
+/** Decides about a caller, at once and by a boolean: anything else fails the request. It must be pure, since it may run several times. */
 export type CallerPredicate = (caller: TenantContext) => boolean;
 
-/** Has a predicate decide. @throws Error if it does not at once: what admits by a promise would admit everybody */
+/** Has a predicate decide. @throws Error if it returns no boolean: a promise would admit everybody */
 export function decide(predicate: CallerPredicate, caller: TenantContext): boolean {
   const decision: unknown = predicate(caller);
   if (typeof decision === 'boolean') return decision;
-  throw new Error('A predicate about callers must return true or false, and no promise of it.');
+  throw new Error('A predicate about callers must return true or false, not a promise.');
 }
 
 /** Makes a {@link CallerPredicate}: whether the claim `roles` (a list) or `role` of the token names a role. */
@@ -237,7 +237,7 @@ export function currentTenant(caller: TenantContext): Types.ObjectId {
     : new UnauthenticatedError();
 }
 
-/** Makes sources by the name that they read, one of each name, so that two actions can be recognised as having the same source. */
+/** Makes one source of each name, so that two actions can be recognised as having the same source. */
 function byName(make: (name: string) => IsolationSource): (name: string) => IsolationSource {
   const known = new Map<string, IsolationSource>();
   return (name) => {

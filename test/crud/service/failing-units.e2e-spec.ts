@@ -71,6 +71,10 @@ class MemosController extends CrudController(memos, MemosService) {
   unit(@CurrentScope() scope: TenantScope, @Body() _body: Made) {
     return this.service.unit(scope) as never;
   }
+  @CrudAction(memos, { method: 'POST', path: ':id/units', isolatedAs: 'update' })
+  unitOfOne(@CurrentScope() scope: TenantScope) {
+    return this.service.unit(scope);
+  }
 }
 
 let stopDatabase: () => Promise<void>;
@@ -233,6 +237,14 @@ describe('a unit of work with a key that is committed, and not answered', () => 
     const answer = await repeated(() => post('once'));
     expect(answer).toMatchObject({ status: 201, body: { _id: id, text: 'new' } });
     expect([await texts(), await revision(id)]).toEqual([['made', 'new'], '"1"']);
+  });
+
+  it('does not ask for If-Match again', async () => {
+    const id = await memo();
+    carryOut = (work) => service.update(work, id, { text: 'new' });
+    const headers = { 'Idempotency-Key': 'tagged', 'If-Match': '"0"' };
+    const { status } = await repeated(() => app.post(`/memos/${id}/units`, {}, { headers }));
+    expect([status, await revision(id)]).toEqual([201, '"1"']);
   });
 
   it('has been committed, if it is an atomic bulk', async () => {

@@ -218,7 +218,7 @@ const letters = named({
   name: 'letters',
   fields: { recipient: IsText({ max: 20 }), code: unique, ticket: to(tickets) },
   kept: { sender: Prop({ type: String }), closedAt },
-  isolationFields: { create: sender, get: either, count: either, update: sender, del: sender },
+  isolationFields: { create: sender, get: either, update: sender, del: sender },
   references: { ticket: { to: tickets.entity, onDelete: 'restrict' } },
   archive,
   query: {

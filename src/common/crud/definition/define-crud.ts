@@ -150,7 +150,7 @@ function timestamped(schema: Schema, fail: Fail): Schema {
   );
 }
 
-/** The isolation of each action: the fields of `all`, of the action itself, and of the parent. What is counted is what is read. */
+/** The isolation of each action: the fields of `all`, of the action, or of get for count, and of the parent. */
 function isolationOf({ isolationFields = {}, parent }: AnyCrudOptions): Record<CrudAction, IsolationFields> {
   const below = parent ? { [parent.field]: routeParam(parent.param) } : {};
   const given = isolationFields as Partial<Record<CrudAction | 'all', IsolationFields>>;

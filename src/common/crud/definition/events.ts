@@ -71,7 +71,7 @@ export function eventsOf({
  * Why some callers of a tenant may be unable to read its records, as far as the resource itself says; undefined
  * if all can.
  *
- * @param tenant the field with the tenant; for a parent, any field with the one tenant of all who can read it
+ * @param tenant the field with the tenant; for a parent, undefined: any field that holds one tenant and binds every caller
  */
 export function unreadableBy(definition: CrudDefinition, tenant?: string): string | undefined {
   const { archive, disabled, isolation, parent, routes, schema, visible } = definition;

@@ -266,8 +266,8 @@ export interface CrudOptions<
   disable?: readonly CrudAction[];
 
   /**
-   * For each action, the fields that scope it and where their values come from; `all` adds to every action, and
-   * `count` has those of `get` unless it is given. A create writes the values into the record; every other action adds them to its filter.
+   * For each action, the fields that scope it and where their values come from; `all` adds to every action, and `count` is
+   * as `get` unless it is given. A create writes the values into the record; every other action adds them to its filter.
    *
    * @default none: the action is public and sees every record
    * @example { all: { tenant: currentTenant }, update: { owner: claim('sub') } }

@@ -175,10 +175,10 @@ async function readerOf({ definition, isInput, request, route, scope }: Call, re
   return resource.readerOf(resource.access.filter('update', scope, id));
 }
 
-/** A route of your own may change nothing of the record of its path: then no verb asks for its tags. */
+/** Asks before a handler that may change nothing, for which no verb asks; not again where a key resumes what did. */
 async function requireTags({ definition, request, route, scope }: Call, { access, store }: CrudResource) {
   const { id } = request.params as { id?: string };
-  if (id === undefined || !scope.context.precondition) return;
+  if (id === undefined || !scope.context.precondition || scope.context.reservation?.resumed) return;
   const filter = access.filter(route?.action ?? 'update', scope, id);
   const tagged = withTags(filter, requiredTags(scope, definition.entity, id));
   if (!(await store.exists(tagged)) && (await store.exists(filter))) throw new PreconditionFailedError();

@@ -63,7 +63,8 @@ export class Crud {
   async atomically<T>(scope: TenantScope, work: (scope: TenantScope) => Promise<T>): Promise<T> {
     assertWithin(scope);
     const { unit: outer } = scope.context;
-    if (outer) return work(scope).catch((error: Error) => Promise.reject(outer.end(error)));
+    const inside = async () => work(scope);
+    if (outer) return inside().catch((error: Error) => Promise.reject(outer.end(error)));
     const { endsAt = Infinity, reservation } = scope.context;
     const keyed = reservation?.nextUnit();
     const earlier = reservation?.resumed ? await keyed?.result() : undefined;
