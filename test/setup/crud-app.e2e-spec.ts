@@ -83,6 +83,11 @@ describe('CrudModule.forRootAsync', () => {
       'CrudModule.forRootAsync: database.uri must be a mongodb:// or mongodb+srv:// URI that names a database, such as mongodb://127.0.0.1:27017/shop.',
     ],
     [
+      'a name that no database can have',
+      () => ({ database: { embeddedDir: 'data', name: '' } }),
+      "CrudModule.forRootAsync: database.name must be letters, digits, _ and -, such as 'app'.",
+    ],
+    [
       'a short secret',
       () => Promise.resolve({ database: { memory: true }, tokens: { secret: 'short' } }),
       'CrudModule.forRootAsync: tokens.secret must have at least 32 bytes.',

@@ -242,11 +242,6 @@ it.each<[string, Record<string, string>, string]>([
     { MONGODB_URI: 'mongodb://127.0.0.1:27017' },
     'CrudModule.forRoot: database.uri must be a mongodb:// or mongodb+srv:// URI that names a database, such as mongodb://127.0.0.1:27017/shop.',
   ],
-  [
-    'that the secret is wrong',
-    { MONGODB_URI: 'mongodb://127.0.0.1:27017/shop', JWT_SECRET: 'short' },
-    'CrudModule.forRoot: tokens.secret must have at least 32 bytes.',
-  ],
 ])('an application that cannot run says %s', async (_what, env, sentence) => {
   const { code, stdout, stderr } = await start(folders.cjs, env).ended();
   expect(code).not.toBe(0);

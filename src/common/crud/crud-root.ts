@@ -166,7 +166,7 @@ function checkDatabase(
   fail: Fail,
 ): void {
   if (database instanceof DatabaseServer) return;
-  const { uri, embeddedDir, memory } = database ?? {};
+  const { uri, embeddedDir, memory, name } = database ?? {};
   const given = [uri, embeddedDir, memory].filter((value) => value !== undefined);
   failIf(fail, 'database', {
     " must be one of { uri: 'mongodb://127.0.0.1:27017/shop' }, { embeddedDir: './data' } and { memory: true }, or connectionName that of a connection of MongooseModule.":
@@ -175,6 +175,8 @@ function checkDatabase(
       uri !== undefined && !(typeof uri === 'string' && DATABASE_URI.test(uri)),
     ".embeddedDir must be the path of a folder, such as './data'.":
       embeddedDir !== undefined && (typeof embeddedDir !== 'string' || embeddedDir === ''),
+    ".name must be letters, digits, _ and -, such as 'app'.":
+      name !== undefined && !/^[\w-]{1,60}$/.test(String(name)),
   });
 }
 
