@@ -135,6 +135,16 @@ describe('a field that only some callers read', () => {
     expect(ordered.body.errors).toMatchObject([{ detail: orders }]);
   });
 
+  it.each([
+    ['a create', 'POST', '/people', (body: object) => body],
+    ['a change', 'PATCH', ada, (body: object) => body],
+    ['a bulk', 'POST', '/people/bulk', (create: object) => ({ operations: [{ create }] })],
+  ])('is named as allowed in %s only to those who may write it', async (_what, method, path, of) => {
+    const named = async ({ send }: typeof hr) => (await send(method, path, of({ celery: 1 }))).text;
+    expect(await named(hr)).toContain('Allowed: name, salary, note.');
+    expect(await named(other)).toContain('Allowed: name.');
+  });
+
   it('is a 403 at its place in what others send, alone and in batches', async () => {
     const detail = 'You may not write "salary". Leave it out.';
     const problem = { status: 403, code: 'FORBIDDEN_FIELD', errors: [{ pointer: '/salary', detail }] };

@@ -6,7 +6,7 @@ export type {
   FieldOptions,
   ScalarOptions,
 } from './field-rule.js';
-export { InputReader, isChecked, markChecked, shorten } from './input-reader.js';
+export { type BodyOptions, InputReader, isChecked, markChecked, shorten } from './input-reader.js';
 export {
   type DecimalOptions,
   IsDecimal,

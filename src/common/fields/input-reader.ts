@@ -17,10 +17,12 @@ const MAX_NAME = 100;
 /** Maximum nesting of classes in a body, and of objects and lists in a value without a class. Unit: levels. */
 const MAX_DEPTH = 32;
 
-/** Where a value comes from. Code may set the reader's extras. */
-interface ReadOptions {
-  /** @default false */
+/** Where a value comes from. */
+export interface BodyOptions {
+  /** Whether the reader's extras may be set, as code may. @default false */
   readonly extras?: boolean;
+  /** Fields that errors do not name as allowed. @default none */
+  readonly unnamed?: readonly string[];
 }
 
 /**
@@ -51,7 +53,7 @@ export class InputReader<T extends object> {
    *
    * @throws ValidationError that lists each fault with its JSON pointer, at most 50
    */
-  async read(body: unknown, options?: ReadOptions): Promise<T> {
+  async read(body: unknown, options?: BodyOptions): Promise<T> {
     return (await this.readAs('whole', body, options)) as T;
   }
 
@@ -62,7 +64,7 @@ export class InputReader<T extends object> {
    *
    * @throws ValidationError that lists each fault with its JSON pointer, at most 50
    */
-  async readPatch(body: unknown, options?: ReadOptions): Promise<Partial<T>> {
+  async readPatch(body: unknown, options?: BodyOptions): Promise<Partial<T>> {
     return (await this.readAs('patch', body, options)) as Partial<T>;
   }
 
@@ -80,7 +82,7 @@ export class InputReader<T extends object> {
   private async readAs(
     form: 'whole' | 'patch' | 'merged',
     body: unknown,
-    { extras = false }: ReadOptions = {},
+    { extras = false, unnamed = [] }: BodyOptions = {},
   ): Promise<object> {
     if (!isPlainObject(body)) throw new ValidationError([{ pointer: '', detail: errorMessages.notAnObject }]);
     const faults = new FaultList();
@@ -89,6 +91,7 @@ export class InputReader<T extends object> {
       isPartial: form !== 'whole',
       isMerged: form === 'merged',
       extras: extras ? this.extras : [],
+      unnamed,
       faults,
       made,
       at: '',
@@ -150,6 +153,7 @@ interface ReadContext {
   readonly isMerged: boolean;
   /** Additional names that pass through unchecked. */
   readonly extras: readonly string[];
+  readonly unnamed: readonly string[];
   readonly faults: FaultList;
   readonly made: MadeObject[];
   /** JSON pointer of the value. */
@@ -159,7 +163,7 @@ interface ReadContext {
 
 /** Makes an object of a class whose validators class-validator runs, from an object of a body. Nothing is coerced. */
 function readObject(type: Type<object>, body: Record<string, unknown>, context: ReadContext): object {
-  const { isPartial, isMerged, extras, faults, made } = context;
+  const { isPartial, isMerged, extras, unnamed, faults, made } = context;
   const readClass = readClassOf(type, isPartial);
   const object = isPartial || isMerged ? readClass.empty() : fresh(readClass, extras);
   made.push({ object, prototype: isPartial ? Object.prototype : (type.prototype as object) });
@@ -172,8 +176,8 @@ function readObject(type: Type<object>, body: Record<string, unknown>, context: 
     if (field) readField(object, field, value, body, context);
     else if (extras.includes(name)) put(object, name, value);
     else if (!isMerged) {
-      const detail = errorMessages.unknownField(shorten(name), [...readClass.fields.keys()]);
-      faults.add(pointerTo(context.at, name), detail);
+      const allowed = [...readClass.fields.keys()].filter((field) => !unnamed.includes(field));
+      faults.add(pointerTo(context.at, name), errorMessages.unknownField(shorten(name), allowed));
     }
   }
   return object;
@@ -253,7 +257,7 @@ function convertEntry({ source }: ReadField, raw: unknown, context: ReadContext)
   }
   if (!nested || !isPlainObject(raw)) return plainLeaf(source, raw);
   if (context.depth < MAX_DEPTH) {
-    return readObject(nested, raw, { ...context, extras: [], depth: context.depth + 1 });
+    return readObject(nested, raw, { ...context, extras: [], unnamed: [], depth: context.depth + 1 });
   }
   context.faults.add(context.at, fieldMessages.tooDeep(name));
   return undefined;

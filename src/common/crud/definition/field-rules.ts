@@ -69,12 +69,13 @@ function without(definition: CrudDefinition, hidden: readonly string[]): CrudDef
 /**
  * Rejects a body with fields that its sender may not write, before anything else is said of their values.
  *
+ * @returns all of these fields, which no error about the body may name
  * @throws ForbiddenFieldError that points to each
  */
-export function refuseForbidden(rules: FieldRules, caller: TenantContext, body: unknown): void {
-  if (rules.size === 0 || !isPlainObject(body)) return;
-  const names = Object.keys(body).filter((name) => rules.get(name)?.write(caller) === false);
-  if (names.length === 0) return;
+export function refuseForbidden(rules: FieldRules, caller: TenantContext, body: unknown): readonly string[] {
+  const forbidden = [...rules].filter(([, { write }]) => !write(caller)).map(([field]) => field);
+  const names = isPlainObject(body) ? forbidden.filter((name) => Object.hasOwn(body, name)) : [];
+  if (names.length === 0) return forbidden;
   throw new ForbiddenFieldError(
     names.map((name) => ({ pointer: toPointer([name]), detail: errorMessages.forbiddenField(name) })),
   );

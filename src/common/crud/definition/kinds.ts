@@ -4,6 +4,7 @@ import { IsOptional } from 'class-validator';
 import type { Schema, SchemaType } from 'mongoose';
 import { ValidationError } from '../../errors/index.js';
 import {
+  type BodyOptions,
   fieldAt,
   type FieldDescription,
   fieldsOf,
@@ -116,13 +117,13 @@ export class KindReader extends InputReader<object> {
     return this.readers.get((record as Record<string, unknown> | undefined)?.[KIND]) ?? this;
   }
 
-  override async read(body: unknown, options?: { extras?: boolean }): Promise<object> {
+  override async read(body: unknown, options?: BodyOptions): Promise<object> {
     const reader = isPlainObject(body) ? this.readers.get(body[KIND]) : undefined;
     return reader ? reader.read(body, options) : super.read(body, options);
   }
 
   /** Reads a patch of a record whose kind is not known yet: as the one that it fits best. */
-  override async readPatch(body: unknown, options?: { extras?: boolean }): Promise<object> {
+  override async readPatch(body: unknown, options?: BodyOptions): Promise<object> {
     const given = isPlainObject(body) ? body : {};
     const named = this.readers.get(given[KIND]);
     if (KIND in given && !named) return super.readPatch(body, options);

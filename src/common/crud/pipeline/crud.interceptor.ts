@@ -155,15 +155,15 @@ async function read(call: Call, resource: CrudResource): Promise<void> {
   else if (!route?.queryType && route?.query.includes(ARCHIVED_PARAMETER))
     context.query = { archived: requireArchived(queryOf(request)) };
   await readTexts(call);
-  if (definition.fieldRules.size > 0 && call.isInput)
-    refuseForbidden(definition.fieldRules, scope.caller, request.body);
+  const unnamed = call.isInput ? refuseForbidden(definition.fieldRules, scope.caller, request.body) : [];
   if (route?.consumes !== undefined) {
     // An interceptor of the handler may be what parses it.
     const get = () => isPlainObject(request.body) && Object.keys(request.body).length > 0;
     Object.defineProperty(context, 'hasUnreadBody', { get, configurable: true, enumerable: true });
     return;
   }
-  if (call.readBody) request.body = await call.readBody(request.body, await readerOf(call, resource));
+  if (call.readBody)
+    request.body = await call.readBody(request.body, { unnamed }, await readerOf(call, resource));
   else if (request.body !== undefined && request.body !== null) context.hasUnreadBody = true;
 }
 

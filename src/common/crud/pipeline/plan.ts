@@ -1,6 +1,13 @@
 import type { Type } from '@nestjs/common';
 import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
-import { InputReader, isPlainObject, markChecked, shorten, TextReader } from '../../fields/index.js';
+import {
+  type BodyOptions,
+  InputReader,
+  isPlainObject,
+  markChecked,
+  shorten,
+  TextReader,
+} from '../../fields/index.js';
 import type { IsolationFields } from '../../tenancy/index.js';
 import { readOperations } from '../batch/operation.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -41,7 +48,7 @@ export interface RoutePlan {
   readonly isInput: boolean;
   /** Checks a body and returns it, a change by the reader of its record; undefined if the route does not describe it. */
   readonly readBody:
-    ((body: unknown, reader?: InputReader<object>) => object | undefined | Promise<object>) | undefined;
+    ((body: unknown, options?: BodyOptions, reader?: InputReader<object>) => unknown) | undefined;
   /** Reads the parameters of the query into their class, if the route has one, and the headers into theirs. */
   readonly readQuery: TextReader<object> | undefined;
   readonly readHeaders: TextReader<object> | undefined;
@@ -137,9 +144,11 @@ function bodyReader({ createReader, updateReader }: CrudDefinition, route: Route
   const { body: kind } = route;
   if (ignoresBody(route)) return rejectBody;
   if (kind === undefined) return undefined;
-  if (kind === 'create') return async (body) => markChecked(await createReader.read(body), createReader);
+  if (kind === 'create')
+    return async (body, options) => markChecked(await createReader.read(body, options), createReader);
   if (kind === 'update')
-    return async (body, reader = updateReader) => markChecked(await reader.readPatch(body), reader);
+    return async (body, options, reader = updateReader) =>
+      markChecked(await reader.readPatch(body, options), reader);
   if (kind === 'lines' || kind === 'query') return (body) => body as object;
   if (kind === 'operations') return readOperations;
   if (kind instanceof Shape) {

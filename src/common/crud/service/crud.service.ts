@@ -4,7 +4,7 @@ import { PreconditionFailedError, RecordNotFoundError } from '../../errors/index
 import type { TenantScope } from '../../tenancy/index.js';
 import { getCrudResourceToken } from '../crud.tokens.js';
 import type { ArchiveDefinition } from '../definition/archive.js';
-import { isChecked } from '../../fields/index.js';
+import { type BodyOptions, isChecked } from '../../fields/index.js';
 import { requiredTags, withTags } from '../definition/entity-tags.js';
 import { refuseForbidden } from '../definition/field-rules.js';
 import { requireEntity } from '../options/check-options.js';
@@ -154,10 +154,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const isolation = this.resource.access.fields('create', scope);
     const { createReader } = this.resource.definition;
     const known = options.validate === false || isChecked(input, createReader);
-    if (!known) this.#refuseForbidden(scope, input);
-    const checked = known
-      ? input
-      : ((await createReader.read(input, { extras: !scope.context.hasUnreadBody })) as Create);
+    const checked = known ? input : ((await createReader.read(input, this.#reading(scope, input))) as Create);
     await this.#begin('create', scope);
     const chosen = this.resource.access.chosen(isolation, checked as Readonly<Record<string, unknown>>);
     return this.resource.writes.create(scope, checked, chosen);
@@ -395,15 +392,13 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     if (validate === false) return changes as Changes<Update>;
     const reader = await this.resource.readerOf(filter);
     if (isChecked(changes, reader)) return changes as Changes<Update>;
-    this.#refuseForbidden(scope, changes);
-    return (await reader.readPatch(changes, {
-      extras: !scope.context.hasUnreadBody,
-    })) as Changes<Update>;
+    return (await reader.readPatch(changes, this.#reading(scope, changes))) as Changes<Update>;
   }
 
   /** A body that no route describes may come straight from a client. */
-  #refuseForbidden(scope: TenantScope, body: unknown): void {
-    if (scope.context.hasUnreadBody) refuseForbidden(this.resource.definition.fieldRules, scope.caller, body);
+  #reading({ caller, context }: TenantScope, body: unknown): BodyOptions {
+    if (!context.hasUnreadBody) return { extras: true };
+    return { unnamed: refuseForbidden(this.resource.definition.fieldRules, caller, body) };
   }
 
   // Private, so that the name cannot clash with a member of your own service.
