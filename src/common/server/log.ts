@@ -73,25 +73,11 @@ export class PinoLogger implements LoggerService {
     this.write(NESTS_OWN.has(String(args.at(-1))) ? 'debug' : 'info', args);
   }
 
-  error(...args: unknown[]): void {
-    this.write('error', args);
-  }
-
-  warn(...args: unknown[]): void {
-    this.write('warn', args);
-  }
-
-  debug(...args: unknown[]): void {
-    this.write('debug', args);
-  }
-
-  verbose(...args: unknown[]): void {
-    this.write('trace', args);
-  }
-
-  fatal(...args: unknown[]): void {
-    this.write('fatal', args);
-  }
+  readonly error = (...args: unknown[]): void => this.write('error', args);
+  readonly warn = (...args: unknown[]): void => this.write('warn', args);
+  readonly debug = (...args: unknown[]): void => this.write('debug', args);
+  readonly verbose = (...args: unknown[]): void => this.write('trace', args);
+  readonly fatal = (...args: unknown[]): void => this.write('fatal', args);
 
   /**
    * Nest's Logger appends its context, the name of the logger, as the last argument; errors have a stack

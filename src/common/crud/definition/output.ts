@@ -132,10 +132,7 @@ export function presentBy(
 }
 
 /** Whether a record may look different to different callers. */
-export function isShownByCaller({
-  fieldRules,
-  options: { output },
-}: Pick<CrudDefinition, 'fieldRules' | 'options'>): boolean {
+export function isShownByCaller({ fieldRules, options: { output } }: CrudDefinition): boolean {
   return fieldRules.size > 0 || (output !== undefined && output !== outputClassOf(output));
 }
 

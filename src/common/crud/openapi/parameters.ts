@@ -71,10 +71,7 @@ export const IF_NONE_MATCH = inHeader(
 export const PREFER = inHeader(
   'Prefer',
   '`return=representation` (RFC 7240) answers with the whole record.',
-  {
-    type: 'string',
-    example: 'return=representation',
-  },
+  { type: 'string', example: 'return=representation' },
 );
 
 export const IDEMPOTENCY_KEY = inHeader(

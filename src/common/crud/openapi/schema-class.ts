@@ -109,26 +109,24 @@ export class CreatedResult {
   _id!: string;
 }
 
+const Always = ApiProperty({ enum: [true], type: Boolean });
+
 /** The response to an update. */
 export class UpdatedResult {
-  @ApiProperty({ enum: [true], type: Boolean })
-  updated!: true;
+  @Always updated!: true;
 }
 
 /** The response to a delete that archives. */
 export class ArchivedResult {
-  @ApiProperty({ enum: [true], type: Boolean })
-  archived!: true;
+  @Always archived!: true;
 }
 
 /** The response to a restore. */
 export class RestoredResult {
-  @ApiProperty({ enum: [true], type: Boolean })
-  restored!: true;
+  @Always restored!: true;
 }
 
 /** The response to a delete. */
 export class DeletedResult {
-  @ApiProperty({ enum: [true], type: Boolean })
-  deleted!: true;
+  @Always deleted!: true;
 }
