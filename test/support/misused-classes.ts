@@ -91,6 +91,10 @@ export class Listed {
 export class Owned extends NoteInput {
   @Prop({ type: String, required: true }) owner!: string;
 }
+@Schema({ timestamps: true })
+export class Labelled extends NoteInput {
+  @IsText({ max: 9 }) label!: string;
+}
 export class NoHooks {
   create() {}
 }

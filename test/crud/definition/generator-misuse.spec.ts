@@ -63,6 +63,10 @@ describe('an entity that cannot be a resource stops the start with one sentence'
       'the schema requires "owner", but nothing sets it. Add it to the input, isolationFields or a beforeCreate hook, or give it a default.',
       wrong.Owned,
     ],
+    [
+      'the schema requires "label", but nothing sets it. Add it to the input, isolationFields or a beforeCreate hook, or give it a default.',
+      wrong.Labelled,
+    ],
     ['references.owner.onDelete cannot be "unset", since the schema requires the field.', wrong.Owned, unset],
     [`entity is undefined. ${circle}`, undefined],
     ['entity must be a class.', 'Note'],

@@ -12,6 +12,7 @@ import { type Fail, failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction, CrudReference } from '../options/crud-options.js';
 import { entryTypeOf, isDeclared, listsOn, schemaOf } from './schema-paths.js';
 import { HOLDS } from '../store/reference-holds.js';
+import { hasMiddleware } from '../store/shared-writes.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { isRequiredByKind, type Kinds } from './kinds.js';
 
@@ -211,11 +212,23 @@ function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: r
 }
 
 /**
+ * Whether the class requires a field that the schema stores without requiring it, sets to nothing and does not call
+ * optional: a text that may be empty, or a field of one kind.
+ */
+export function isLeftToCode(field: FieldDescription, type: SchemaType | undefined): boolean {
+  if (!type || type.isRequired || !field.required) return false;
+  // A field of class-validator is as required in the database as its @Prop() says.
+  const { required = field.isDeclared === true } = type.options as { required?: unknown };
+  const { defaultValue: given } = type as { defaultValue?: unknown };
+  return given === undefined && required === true;
+}
+
+/**
  * Checks that a create can satisfy the schema: every required field comes from the input, the scope, a default or a hook.
  * Skipped if your own service or controller may set the field.
  */
 export function checkRequired(definition: CrudDefinition, fail: Fail): void {
-  const { schema, isolation, createReader, hooks, disabled } = definition;
+  const { entity, schema, isolation, createReader, hooks, disabled } = definition;
   const hasHook = typeof hooks === 'function' ? 'beforeCreate' in hooks.prototype : 'beforeCreate' in hooks;
   if (hasHook || disabled.has('create')) return;
   const given = new Set([
@@ -223,13 +236,15 @@ export function checkRequired(definition: CrudDefinition, fail: Fail): void {
     ...Object.keys(isolation.create),
     ...KEPT,
   ]);
+  const texts = new Map(fieldsOf(entity).map((field) => [field.name, field]));
   for (const [path, type] of Object.entries(schema.paths)) {
     const [top = path] = path.split('.', 1);
     const hasDefault = (type.options as { default?: unknown }).default !== undefined;
-    if (type.isRequired && !hasDefault && !given.has(top)) {
-      fail(
-        `the schema requires "${path}", but nothing sets it. Add it to the input, isolationFields or a beforeCreate hook, or give it a default.`,
-      );
-    }
+    const text = hasMiddleware(schema) ? undefined : texts.get(path);
+    const isRequired = (type.isRequired && !hasDefault) || (text && isLeftToCode(text, type));
+    if (!isRequired || given.has(top)) continue;
+    fail(
+      `the schema requires "${path}", but nothing sets it. Add it to the input, isolationFields or a beforeCreate hook, or give it a default.`,
+    );
   }
 }

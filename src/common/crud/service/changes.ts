@@ -10,6 +10,7 @@ import {
 } from '../../errors/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import { fieldAt, type FieldDescription, fieldsOf, isPlainObject, mergePatch } from '../../fields/index.js';
+import { isLeftToCode } from '../definition/check-fields.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { KIND, type Kinds } from '../definition/kinds.js';
 import { plain } from '../definition/output.js';
@@ -162,18 +163,6 @@ function missingFields(
     if (!Array.isArray(value)) return within(value, `${shown}${name}.`);
     return value.flatMap((entry, i) => within(entry, `${shown}${name}.${i}.`));
   });
-}
-
-/**
- * Whether the class requires a field that the schema stores without requiring it, sets to nothing and does not call
- * optional: a text that may be empty, or a field of one kind.
- */
-function isLeftToCode(field: FieldDescription, type: SchemaType | undefined): boolean {
-  if (!type || type.isRequired || !field.required) return false;
-  // A field of class-validator is as required in the database as its @Prop() says.
-  const { required = field.isDeclared === true } = type.options as { required?: unknown };
-  const { defaultValue: given } = type as { defaultValue?: unknown };
-  return given === undefined && required === true;
 }
 
 function refuseMissing(paths: readonly string[]): void {
