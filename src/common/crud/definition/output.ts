@@ -12,11 +12,13 @@ import { constantOf, isWithin, nodesOf, type SchemaNode, type SchemaNodes } from
  * Returns a stored value in the form that JSON should carry: identifiers, decimals and 64-bit integers as
  * strings, maps as objects, bytes in base64, UUIDs in their usual form. Dates stay dates, which JSON writes
  * as timestamps.
+ *
+ * @param own returns what is shown in place of an object; undefined for its members
  */
-export function plain(value: unknown): unknown {
+export function plain(value: unknown, own?: (object: object) => unknown): unknown {
   if (typeof value === 'bigint') return value.toString();
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
-  if (Array.isArray(value)) return value.map(plain);
+  if (Array.isArray(value)) return value.map((entry) => plain(entry, own));
   if (value instanceof Types.ObjectId) return value.toHexString();
   if (value instanceof Types.Decimal128 || value instanceof mongo.Long) return value.toString();
   if (value instanceof mongo.Binary) {
@@ -25,8 +27,10 @@ export function plain(value: unknown): unknown {
       : value.toString('base64');
   }
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+  const shown = own?.(value);
+  if (shown !== undefined) return shown;
   const entries = value instanceof Map ? [...(value as Map<string, unknown>)] : Object.entries(value);
-  return Object.fromEntries(entries.map(([key, entry]) => [key, plain(entry)]));
+  return Object.fromEntries(entries.map(([key, entry]) => [key, plain(entry, own)]));
 }
 
 /** How the values of a field are shown: returns a value in the form that JSON should carry. */

@@ -2,16 +2,16 @@ import { Readable } from 'node:stream';
 import { RequestMethod, StreamableFile } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { pathOf } from '../../errors/index.js';
-import { isPlainObject } from '../../fields/index.js';
 import { NDJSON_TYPE, type PagePlace, type Place, preferredType, queryOf, varyBy } from '../../http/index.js';
 import { rawOf, whenClosed } from '../../platform/index.js';
 import { bulkAnswer, type BulkResults } from '../batch/carry-out.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
 import { plain } from '../definition/output.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import { hiddenFrom } from '../definition/field-rules.js';
 import type { Stored } from '../options/records.js';
 import type { PageQuery } from '../query/list-query.js';
-import { Page, recordsOf } from '../query/pages.js';
+import { type Page, pageIn, recordsOf } from '../query/pages.js';
 import { project } from '../query/read-query.js';
 import { type AnswerKind, answersRecord, Shape, TAKES_QUERY } from '../routes/routes.js';
 import type { Expansion } from '../service/readable-records.js';
@@ -72,12 +72,16 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const { reply, request, route } = context;
     // RFC 10008, section 3
     if (route?.answer === 'list' && TAKES_QUERY) reply.header('Accept-Query', '"application/json"');
-    if (!(result instanceof Page)) return stream(result, context, type);
+    const page = pageIn(result);
+    if (!page)
+      return stream(result as AsyncIterable<Stored<object>>, context, type, (batch) =>
+        showAll(batch, context),
+      );
     // A URL cannot say what a body does.
-    const links = route?.body === 'query' ? '' : result.links(pathOf(request), queryOf(request));
+    const links = route?.body === 'query' ? '' : page.links(pathOf(request), queryOf(request));
     if (links !== '') reply.header('Link', links);
-    const { count, cursors = { next: null, prev: null } } = result;
-    const records = shownOf(result, context);
+    const { count, cursors = { next: null, prev: null } } = page;
+    const records = shownOf(page, context);
     const isStreamed = isLarge(context, records);
     const rest = { ...(count !== undefined && { count }), ...cursors };
     const results = await showAll(records, context);
@@ -135,7 +139,7 @@ function unlessFailed(bulk: BulkResults, { scope }: Call): BulkResults {
 const FITS: { readonly [Kind in AnswerKind]?: (result: unknown) => boolean } = {
   create: isRecord,
   get: isRecord,
-  list: (result) => result instanceof Page || isAsyncIterable(result),
+  list: (result) => pageIn(result) !== undefined || isAsyncIterable(result),
   count: (result) => typeof result === 'number',
 };
 
@@ -185,15 +189,14 @@ function listType({ route, request, reply }: AnswerContext): ListType {
   return preferredType(request.headers.accept, LIST_TYPES);
 }
 
-function stream(records: AsyncIterable<Stored<object>>, context: AnswerContext, type: ListType) {
-  const framing = framingOf(type, context);
+function stream<Each>(
+  records: AsyncIterable<Each>,
+  context: AnswerContext,
+  type: ListType,
+  showEach: (batch: readonly Each[]) => Promise<object[]>,
+) {
   const place = context.request.platform.transfers.place('lists', context.request);
-  return file(
-    inBatches(records, (batch) => showAll(batch, context)),
-    type,
-    framing,
-    place,
-  );
+  return file(inBatches(records, showEach), type, framingOf(type, context), place);
 }
 
 function framingOf(type: ListType, { definition, scope }: AnswerContext): Framing {
@@ -212,7 +215,8 @@ async function file(records: AsyncIterable<object>, type: ListType, framing: Fra
  */
 async function showAny(result: unknown, context: AnswerContext): Promise<unknown> {
   if (typeof result !== 'object' || result === null || result instanceof StreamableFile) return result;
-  if (result instanceof Page) return ANSWERS.list(result as Page<Stored<object>>, context);
+  const page = pageIn(result);
+  if (page) return ANSWERS.list(page, context);
   const { definition, route } = context;
   const response = route?.response instanceof Shape ? route.response.type : route?.response;
   const isShown = (value: unknown) =>
@@ -221,22 +225,35 @@ async function showAny(result: unknown, context: AnswerContext): Promise<unknown
     if (result.every(isShown)) return showAll(result as Stored<object>[], context);
     return Promise.all(result.map((entry) => showAny(entry, context)));
   }
-  if (isAsyncIterable(result))
-    return stream(result as AsyncIterable<Stored<object>>, context, 'application/json');
+  if (isAsyncIterable(result)) {
+    const showEach = (batch: readonly object[]) => showAny(batch, context) as Promise<object[]>;
+    return stream(result as AsyncIterable<object>, context, 'application/json', showEach);
+  }
   if (isShown(result)) return (await showAll([result as Stored<object>], context))[0];
-  return plain(withoutRevisions(result));
+  const isGenerated = route !== undefined && route.answer !== 'own';
+  return plain(result, partOf(context, response ? response === definition.entity : isGenerated));
 }
 
 /**
- * Records inside other values keep the fields that your code gave them, without the revision, which is only
- * for ETags.
+ * Shows the records inside of other values: those of the entity as everywhere else, others with the fields that your code
+ * gave them, without the revision, which is only for ETags, and what the caller may not read of the resource.
  */
-function withoutRevisions(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutRevisions);
-  if (value instanceof Map) return new Map([...value].map(([key, entry]) => [key, withoutRevisions(entry)]));
-  if (!isPlainObject(value)) return value;
-  const members = Object.entries(value).filter(([name]) => name !== '__v' || !isRecord(value));
-  return Object.fromEntries(members.map(([name, member]) => [name, withoutRevisions(member)]));
+function partOf(context: AnswerContext, isOfEntity: boolean) {
+  const { definition, scope } = context;
+  const withheld = ['__v', ...hiddenFrom(definition.fieldRules, scope.caller)];
+  const part = (value: object): unknown => {
+    if (isAsyncIterable(value))
+      throw new Error(
+        'An answer has a list inside that is not read yet. Return the list itself, or an array.',
+      );
+    if (isOfEntity && isRecord(value)) return show(value, context);
+    const page = pageIn(value);
+    if (page) return plain({ results: page.results, count: page.count, ...page.cursors }, part);
+    if (!('_id' in value)) return undefined;
+    const members = Object.entries(value).filter(([name]) => !withheld.includes(name));
+    return Object.fromEntries(members.map(([name, member]) => [name, plain(member, part)]));
+  };
+  return part;
 }
 
 function isRecord(value: unknown): value is Stored<object> {

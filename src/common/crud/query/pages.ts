@@ -252,6 +252,13 @@ export class Page<Entity> {
   }
 }
 
+/** The page that a value is, or is a copy of, such as one with other results; undefined if there is none. */
+export function pageIn(value: unknown): Page<Stored<object>> | undefined {
+  if (value instanceof Page) return value as Page<Stored<object>>;
+  const { results, count, query, cursors } = (value ?? {}) as Partial<Page<Stored<object>>>;
+  return Array.isArray(results) && query ? new Page(results, count, query, cursors) : undefined;
+}
+
 const shared = new WeakMap<Page<unknown>, readonly unknown[]>();
 
 /** A page whose records other pages share: reading its results makes copies of them. */
