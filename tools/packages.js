@@ -1,8 +1,4 @@
-/**
- * Checks the packages of `npm run pack`, after `npm ci --prefix tools`: what npm, publint and are-the-types-wrong say
- * of each, each template of `npm create` tested and started, and their types under each way to resolve modules.
- */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -11,7 +7,9 @@ import ts from 'typescript';
 import { readArguments } from '../scripts/support/arguments.js';
 import { freePort, startProcess, stopProcess } from '../scripts/support/processes.js';
 
-readArguments('Usage: npm run packages --prefix tools\n\nChecks the packages, and starts each template.');
+readArguments(`Usage: npm run packages --prefix tools
+
+Checks what npm run pack has written: asks npm, publint and are-the-types-wrong, tests and starts each template, and compiles.`);
 
 const TEMPLATES = ['express', 'fastify', 'notifications'];
 /** Strict compilers, which also read the declarations of packages. */
@@ -57,11 +55,9 @@ async function tryOut(template, before) {
   run(folder, 'npm', 'install', '--prefer-offline', '--no-audit', ...STRICTLY, ...libraries);
   run(folder, 'npm', 'test');
   const [PORT, token] = [await freePort(), run(folder, 'npm', 'run', '--silent', 'token').trim()];
-  const app = startProcess(process.execPath, ['--env-file=.env', 'dist/main.js'], {
-    cwd: folder,
-    env: { ...process.env, PORT: String(PORT) },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const program = ['--env-file=.env', 'dist/main.js'];
+  const options = { cwd: folder, env: { ...process.env, PORT: String(PORT) } };
+  const app = startProcess(process.execPath, program, { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
   await new Promise((ready) => app.stdout.on('data', (text) => /The explorer is at/.test(text) && ready()));
   let response;
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
@@ -70,6 +66,8 @@ async function tryOut(template, before) {
   do {
     response = await fetch(`http://127.0.0.1:${PORT}/notes`, request);
   } while (response.status === 503 && (await pause(5_000, true)));
+  const { stderr } = spawnSync(process.execPath, program, { ...options, encoding: 'utf8' });
+  if (!/^listen EADDRINUSE.+\n$/.test(stderr)) throw new Error(`${template}, the port in use: ${stderr}`);
   if (response.status !== 201) throw new Error(`${template}: ${response.status} ${await response.text()}`);
   await stopProcess(app);
   if (template === TEMPLATES[0]) compile(folder);

@@ -62,8 +62,7 @@ export const APP_DEFAULTS: AppSettings = {
  * await app.listen(3000);
  * ```
  *
- * Every error is a problem (RFC 9457), and load is limited, for your
- * own controllers as well.
+ * Every error is a problem (RFC 9457), and load is limited, for your own controllers as well.
  */
 export async function createCrudApp(
   root: Type<unknown> | DynamicModule,

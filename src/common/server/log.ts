@@ -73,7 +73,9 @@ export class PinoLogger implements LoggerService {
     this.write(NESTS_OWN.has(String(args.at(-1))) ? 'debug' : 'info', args);
   }
 
-  readonly error = (...args: unknown[]): void => this.write('error', args);
+  // That of Nest's application says why it does not listen, which `listen` also throws.
+  readonly error = (...args: unknown[]): void =>
+    this.write(args.at(-1) === 'NestApplication' ? 'debug' : 'error', args);
   readonly warn = (...args: unknown[]): void => this.write('warn', args);
   readonly debug = (...args: unknown[]): void => this.write('debug', args);
   readonly verbose = (...args: unknown[]): void => this.write('trace', args);

@@ -94,6 +94,7 @@ describe('a worker', () => {
     const port = String((taken.address() as AddressInfo).port);
     expect(await spawn({ MONGODB_URI: uri, WORKER_PORT: port }).ended()).toMatchObject({
       code: 1,
+      stdout: expect.not.stringContaining('EADDRINUSE') as string,
       stderr: `WORKER_PORT ${port} is in use by another process. Stop it, or set WORKER_PORT to a free one.\n`,
     });
     taken.close();

@@ -3,8 +3,10 @@ import { createApp } from './app.js';
 
 const { MONGODB_URI: uri, PORT = 3000, HOST = '127.0.0.1' } = process.env;
 const app = await createApp(uri ? { uri } : { embeddedDir: './data' });
-await app.listen(PORT, HOST).catch((error: Error) => {
+// Before Nest logs the error.
+app.getHttpServer().once('error', (error: Error) => {
   process.stderr.write(`${error.message}. Choose another PORT or HOST.\n`);
   process.exit(1);
 });
+await app.listen(PORT, HOST);
 new Logger('Main').log(`The explorer is at http://localhost:${PORT}/docs`);
