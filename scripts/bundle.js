@@ -37,10 +37,7 @@ const EXTERNAL = [
   'socks',
 ];
 
-/**
- * The script is a function of the values that `scripts/bundle/launcher.js` passes, strict like the modules in
- * it.
- */
+/** The script is a function of the values that `scripts/bundle/launcher.js` passes, strict like the modules in it. */
 const HEAD = `(function (exports, require, module, __filename, __dirname, importModule) { 'use strict';
 const importMetaUrl = require('node:url').pathToFileURL(__filename).href;`;
 const FOOT = '})';
@@ -81,9 +78,8 @@ const finished = NAMES.map((name) =>
 if ((await Promise.all(finished)).some(([status]) => status !== 0)) process.exit(1);
 
 /**
- * Includes only the used modules of class-validator and class-transformer: all of class-validator is 321
- * files and 20 MB, with the world's telephone numbers. Nest's mapped types, which require both at run time,
- * get the same modules.
+ * Includes only the used modules of class-validator and class-transformer: all of class-validator is 321 files and 20 MB, with
+ * the world's telephone numbers. Nest's mapped types, which require both at run time, get the same modules.
  */
 function onlyWhatIsUsed({ onLoad, onResolve }) {
   const folder = join(process.cwd(), 'node_modules');

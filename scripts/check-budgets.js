@@ -1,8 +1,6 @@
 /**
  * Compares the size of the project with the budgets in budgets.json, and fails if one is exceeded. A budget is
  * raised only with a decision in docs/adr.
- *
- *   npm run check
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { readArguments } from './support/arguments.js';
 
 /**
  * Checks commit messages. `node scripts/check-commits.js main..HEAD` checks those of a range. With the path
@@ -41,12 +42,9 @@ function messagesOf(argument) {
     .filter(Boolean);
 }
 
-const argument = process.argv[2];
-if (argument === undefined) {
-  console.error('Usage: node scripts/check-commits.js <range, such as main..HEAD | path of a message>');
-  process.exit(1);
-}
-for (const message of messagesOf(argument)) {
+const usage = 'Usage: node scripts/check-commits.js <range, such as main..HEAD | path of a message>';
+const { positionals } = readArguments(usage, {}, { positionals: [1, 1] });
+for (const message of messagesOf(positionals[0])) {
   for (const fault of faultsOf(message)) {
     console.error(`${message.split('\n', 1)[0]}\n  ${fault}`);
     process.exitCode = 1;

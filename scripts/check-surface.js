@@ -14,9 +14,8 @@ const DOORS = {
   'nestjs-mongo-crud-embedded': 'libs/embedded-mongodb/src/index.ts',
 };
 
-const { values } = readArguments(`Usage: node scripts/check-surface.js [--write]`, {
-  write: { type: 'boolean' },
-});
+const usage = 'Usage: node scripts/check-surface.js [--write]';
+const { values } = readArguments(usage, { write: { type: 'boolean' } });
 const { config } = ts.readConfigFile('tsconfig.json', ts.sys.readFile);
 const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, '.');
 const program = ts.createProgram(Object.values(DOORS), options);

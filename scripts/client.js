@@ -6,10 +6,6 @@ import openapiTS, { astToString } from 'openapi-typescript';
 import { readArguments } from './support/arguments.js';
 import { startService, stopProcess } from './support/processes.js';
 
-/**
- * Builds the typed client, `clients/typescript/dist`: starts the built service on an empty database, reads
- * the served OpenAPI document, generates the types and compiles.
- */
 const FOLDER = 'clients/typescript';
 
 readArguments(

@@ -30,8 +30,5 @@ const COMMANDS = {
 const [name = '', ...args] = process.argv.slice(2);
 if (name.startsWith('-')) readArguments(USAGE);
 const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : fail(USAGE);
-const { values, positionals } = readArguments(USAGE, command.options, {
-  args,
-  positionals: command.positionals,
-});
+const { values, positionals } = readArguments(USAGE, command.options, { ...command, args });
 await command.run(values, ...positionals);

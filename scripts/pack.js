@@ -5,11 +5,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import ts from 'typescript';
 import { fail, readArguments } from './support/arguments.js';
 
-/**
- * Builds the packages of the generator, for other applications, of the embedded database, and of `npm create`:
- * `packages/*.tgz`, which no other command deletes. That of the generator contains the built code that the entry
- * points import, directly or not, and the types of its sources. Prints the files.
- */
+// The package of the generator contains the code that its entry points import, directly or not, and the types of its sources.
 const NAME = 'nestjs-mongo-crud';
 const EMBEDDED = 'nestjs-mongo-crud-embedded';
 const OUT = 'packages';
@@ -23,9 +19,7 @@ const DOORS = {
   './testing': 'src/common/crud/testing/index.ts',
 };
 
-/**
- * Packages that must be shared with the application: classes and decorators of two copies would not match.
- */
+/** Packages that must be shared with the application: classes and decorators of two copies would not match. */
 const SHARED =
   /^(?:@nestjs\/.+|class-transformer|class-validator|mongoose|reflect-metadata|rxjs|nestjs-mongo-crud-embedded)$/;
 /** Shared packages that some applications do not need. */
@@ -141,9 +135,7 @@ function dependenciesOf(sources) {
   return { dependencies, peerDependencies };
 }
 
-/**
- * The modules that a file imports or exports, when it is loaded or later, and those that it adds types to.
- */
+/** The modules that a file imports or exports, when it is loaded or later, and those that it adds types to. */
 function importsOf(path) {
   const specifiers = [];
   const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest);

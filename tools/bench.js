@@ -1,6 +1,5 @@
 import { arch, availableParallelism, cpus } from 'node:os';
 import { performance } from 'node:perf_hooks';
-
 import { setTimeout as pause } from 'node:timers/promises';
 import { fail, positive, readArguments } from '../scripts/support/arguments.js';
 import { freePort, startProcess, stopProcess, untilReady } from '../scripts/support/processes.js';

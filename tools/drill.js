@@ -4,20 +4,16 @@ import { fail, readArguments } from '../scripts/support/arguments.js';
 import { watchSteps } from './support/steps.js';
 
 /**
- * Each file in tools/drills is a drill. Its default export takes `{ short, begin }`, calls `begin` with the name of
- * each step, and resolves with `{ figures, failures }`: the measurements by name, and a sentence for each missed
- * target.
+ * Each file in tools/drills is a drill. Its default export takes `{ short, begin }`, calls `begin` with the name of each step,
+ * and resolves with `{ figures, failures }`: the measurements by name, and a sentence for each missed target.
  */
 const names = readdirSync(new URL('./drills/', import.meta.url)).map((file) => basename(file, '.js'));
 const USAGE = `Usage: npm run drill -- <name> [--short]
 
 Puts the built service under faults or attacks, compares its measurements with the targets, and exits with 1 if it misses
 one (Linux only). --short is the form of CI, which does not compare times. The drills: ${names.join(', ')}.`;
-const { values, positionals } = readArguments(
-  USAGE,
-  { short: { type: 'boolean', default: false } },
-  { positionals: [1, 1] },
-);
+const flags = { short: { type: 'boolean', default: false } };
+const { values, positionals } = readArguments(USAGE, flags, { positionals: [1, 1] });
 const [name] = positionals;
 if (!names.includes(name)) fail(`There is no drill "${name}", but ${names.join(', ')}.`);
 /** Longer than any step takes on a busy machine. In CI, a hanging step must be named in time. Unit: milliseconds. */

@@ -3,10 +3,9 @@ import { parse } from 'acorn';
 import { transformSync } from 'esbuild';
 
 /**
- * Finishes the text of a bundle: `node scripts/bundle/finish.js main`. Removes the calls that name functions
- * inside functions: these already have the names of their variables, and functions on the path of every
- * request would be named again each time. Classes and a module's own functions keep the calls. A script has
- * no `import()` of its own and uses that of its launcher.
+ * Finishes the text of a bundle: `node scripts/bundle/finish.js main`. Removes the calls that name functions inside functions:
+ * these already have the names of their variables, and functions on the path of every request would be named again each time.
+ * Classes and a module's own functions keep the calls. A script has no `import()` of its own and uses that of its launcher.
  */
 const [name] = process.argv.slice(2);
 const file = `dist/bundle/${name}.cjs`;
@@ -29,9 +28,7 @@ function edited(code) {
   return starts.map((start, n) => code.slice(start, ends[n]) + texts[n]).join('');
 }
 
-/**
- * Collects the edits for a node of the syntax tree (https://github.com/estree/estree) and all nodes below it.
- */
+/** Collects the edits for a node of the syntax tree (https://github.com/estree/estree) and all nodes below it. */
 function visit(node, parent, edits) {
   edits.push(...editsOf(node, parent));
   for (const value of Object.values(node)) {
@@ -42,8 +39,7 @@ function visit(node, parent, edits) {
 }
 
 /**
- * The edits for a call: removes `__name(<function>, "name")` or the statement `__name(name, "name");`, and
- * replaces `import`.
+ * The edits for a call: removes `__name(<function>, "name")` or the statement `__name(name, "name");`, and replaces `import`.
  */
 function editsOf(node, parent) {
   if (node.type === 'ImportExpression') return [[node.start, node.start + 'import'.length, 'importModule']];

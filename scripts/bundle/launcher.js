@@ -29,10 +29,7 @@ export function launch(name) {
   return { script, started: module.exports.started };
 }
 
-/**
- * Stores the code that V8 has compiled of a bundle so far, for this version of Node on this kind of
- * processor.
- */
+/** Stores the code that V8 has compiled of a bundle so far, for this version of Node on this kind of processor. */
 export function keepCompiled(name, script) {
   const code = script.createCachedData();
   writeFileSync(codeFile(name), Buffer.concat([digestOf(readFileSync(fileOf(`${name}.cjs`)), code), code]));

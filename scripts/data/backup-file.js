@@ -9,10 +9,7 @@ import { fail } from '../support/arguments.js';
 
 const { EJSON } = mongoose.mongo.BSON;
 
-/**
- * The first line of a backup. After it, each record is a line of MongoDB's Extended JSON; the last line has
- * their number.
- */
+/** The first line of a backup. After it, each record is a line of MongoDB's Extended JSON; the last line has their number. */
 const HEAD = { format: 'posts-and-todos backup', version: 1 };
 
 /** Writes records to a file, which only exists once it is complete. */

@@ -8,10 +8,7 @@ const { MongoClient } = mongoose.mongo;
 const AS_STORED = { promoteValues: false, promoteLongs: false, promoteBuffers: false };
 const BATCH = 500;
 
-/**
- * The database of the service, whether or not the service runs: that of MONGODB_URI, or the embedded one of
- * DATA_DIR.
- */
+/** The database of the service, whether or not the service runs: that of MONGODB_URI, or the embedded one of DATA_DIR. */
 export async function openOwn() {
   return process.env.MONGODB_URI ? open(process.env.MONGODB_URI) : openEmbedded();
 }

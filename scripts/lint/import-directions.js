@@ -73,10 +73,7 @@ function faultOf(file, imported) {
   return hasDoor && imported !== `src/${to}/index.js` ? 'door' : undefined;
 }
 
-/**
- * Rejects imports in the wrong direction, or past a room's index. Compares paths, whether or not the files
- * exist.
- */
+/** Rejects imports in the wrong direction, or past a room's index. Compares paths, whether or not the files exist. */
 export const importDirections = {
   meta: {
     type: 'problem',

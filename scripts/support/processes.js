@@ -30,8 +30,7 @@ export function startProcess(program, args, options) {
 }
 
 /**
- * Starts the built service on a port of this host, and resolves with its process when it is ready; `url` is
- * its address.
+ * Starts the built service on a port of this host, and resolves with its process when it is ready; `url` is its address.
  *
  * @param port a free one by default
  * @param program the arguments of Node.js, for another application

@@ -60,12 +60,23 @@ describe('every page', () => {
     ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.md'))
       .map((name) => join('docs', name)),
+    ...['libs/embedded-mongodb/README.md', 'clients/typescript/README.md'],
   ];
 
   it.each(pages)('%s links to files and headings that exist', (page) => {
     const links = [...readFileSync(page, 'utf8').matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
     const dead = links.filter((link) => !/^[a-z]+:/.test(link) && !leadsSomewhere(page, link));
     expect(dead).toEqual([]);
+  });
+
+  it('has commands that can be pasted into interactive shells, where bash and zsh expand unquoted text and zsh has no comments', () => {
+    const commands = pages.flatMap((page) =>
+      [...readFileSync(page, 'utf8').matchAll(/^```sh[^\n]*\n(.*?)^```/gms)].flatMap(([, text = '']) =>
+        text.replaceAll(/\$?'[^']*'|"(?:\\.|[^"\\])*"/g, '').split('\n'),
+      ),
+    );
+    expect(commands.length).toBeGreaterThan(100);
+    expect(commands.filter((line) => /^#|\s#|['"?*[\]]|!(?=[^\s=(])/.test(line))).toEqual([]);
   });
 });
 

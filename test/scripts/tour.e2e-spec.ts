@@ -1,5 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { ACME, tokenOf } from '../support/tenants.js';
 import { useTestApp } from '../support/test-app.js';
 
@@ -31,24 +30,5 @@ describe('requests.http', () => {
       expect([title, succeeded, answer.body]).toEqual([title, true, answer.body]);
       if (name) bodies.set(name, answer.body as Record<string, string>);
     }
-  });
-});
-
-describe('the commands of the documentation', () => {
-  const pages = [
-    ...['README.md', 'CONTRIBUTING.md', 'libs/embedded-mongodb/README.md', 'clients/typescript/README.md'],
-    ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.md'))
-      .map((name) => join('docs', name)),
-  ];
-
-  it('can be pasted into interactive shells, where bash and zsh expand unquoted text and zsh has no comments', () => {
-    const commands = pages.flatMap((page) =>
-      [...readFileSync(page, 'utf8').matchAll(/^```sh[^\n]*\n(.*?)^```/gms)].flatMap(([, text = '']) =>
-        text.replaceAll(/\$?'[^']*'|"(?:\\.|[^"\\])*"/g, '').split('\n'),
-      ),
-    );
-    expect(commands.length).toBeGreaterThan(100);
-    expect(commands.filter((line) => /^#|\s#|['"?*[\]]|!(?=[^\s=(])/.test(line))).toEqual([]);
   });
 });

@@ -4,20 +4,14 @@ import { Installation, tenantOf } from '../support/installation.js';
 import { Mongod, ReplicaSet } from '../support/mongod.js';
 
 const CLIENTS = 50;
-/**
- * How long requests may fail after the loss of a primary; the members wait ten seconds before they elect
- * another.
- */
+/** How long requests may fail after the loss of a primary; the members wait ten seconds before they elect another. */
 const MAX_WINDOW_MS = 12_000;
 /** How long a client waits after a failure. Unit: milliseconds. */
 const RETRY_MS = 100;
 /** Number of posts that must have been created between two events. */
 const BETWEEN = 20 * CLIENTS;
 
-/**
- * The primary of three members steps down, and is killed, while posts are created: each acknowledged post
- * must exist, once.
- */
+/** The primary of three members steps down, and is killed, while posts are created: each acknowledged post must exist, once. */
 export default async function primaryLoss({ short, begin }) {
   if (!Mongod.available)
     return { figures: { skipped: 'there is no mongod; set MONGOD to the path of one' }, failures: [] };

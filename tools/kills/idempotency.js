@@ -3,13 +3,10 @@ import { Installation, tenantOf } from '../support/installation.js';
 import { KillRun } from '../support/kill-run.js';
 import { killProcess } from '../../scripts/support/processes.js';
 
-/**
- * Kills the built service at random moments (SIGKILL) while clients repeat the same keyed requests, restarts
- * it each time, and checks that no key has two records and that all clients got the same answer.
- */
 const USAGE = `Usage: node tools/kills/idempotency.js [--kills 200] [--seed 7]
 
-Kills the service under keyed requests, on the MongoDB of MONGODB_URI or the embedded database.`;
+Kills the service at random moments while clients repeat keyed requests, on the MongoDB of MONGODB_URI or the embedded
+database. Fails if a key has two records, or if its clients got different answers.`;
 const run = new KillRun(USAGE);
 await import('../../scripts/build-if-missing.js');
 

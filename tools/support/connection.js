@@ -5,10 +5,7 @@ import { performance } from 'node:perf_hooks';
 /** How long an answer may take; the service answers within five seconds. Unit: milliseconds. */
 const LIMIT_MS = 30_000;
 
-/**
- * One connection that sends one request at a time with little effort, so that thousands of them fit into a
- * process.
- */
+/** One connection that sends one request at a time with little effort, so that thousands of them fit into a process. */
 export class Connection {
   received = '';
 

@@ -6,14 +6,13 @@ import { Connection } from './connection.js';
 const OPENED_AT_A_TIME = 100;
 
 /**
- * Makes each of a number of clients send one request after the other for a while. A rejected client waits as
- * long as it is told, a little more or less.
+ * Makes each of a number of clients send one request after the other for a while. A rejected client waits as long as it is
+ * told, a little more or less.
  *
  * @param requestOf returns the bytes of the next request of a client, by its number
  * @param from the address that they come from
  * @param thinkMs how long a client waits after an answer. Unit: milliseconds
- * @returns times of served and of rejected requests (unit: milliseconds), and how often each other result
- * occurred
+ * @returns times of served and of rejected requests (unit: milliseconds), and how often each other result occurred
  */
 export async function closedLoop(url, { clients, ms, requestOf, thinkMs = 0, from }) {
   const result = { served: [], refused: [], others: {}, seconds: 0 };

@@ -94,11 +94,7 @@ class ScopeWatcher implements CanActivate {
   }
 }
 
-const tickets = noted({
-  name: 'tickets',
-  ...OF_TENANT,
-  routes: { create: { guards: [ScopeWatcher] } },
-});
+const tickets = noted({ name: 'tickets', ...OF_TENANT, routes: { create: { guards: [ScopeWatcher] } } });
 const shelves = noted({ name: 'shelves', class: 'Shelf' });
 const books = noted({
   name: 'books',

@@ -138,9 +138,7 @@ describe('large pages that wait for memory', () => {
   /** Of 10 MB each, the half of the memory that one client may have. */
   const READERS = 6;
   const IN_ALL = 13;
-  const app = useTestApp({
-    env: { MAX_RUNNING_REQUESTS: String(PLACES), TRUSTED_PROXIES: '127.0.0.1' },
-  });
+  const app = useTestApp({ env: { MAX_RUNNING_REQUESTS: String(PLACES), TRUSTED_PROXIES: '127.0.0.1' } });
   const readers = useUnhurriedReaders(app);
   afterEach(() => {
     releaseClock();

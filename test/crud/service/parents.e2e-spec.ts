@@ -17,15 +17,11 @@ import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 
 const editor = tokenOf(ACME, { role: 'editor' });
 const stranger = tokenOf(GLOBEX, { role: 'editor' });
-const ada = tokenOf(ACME, { sub: 'ada' });
-const bob = tokenOf(ACME, { sub: 'bob' });
+const [ada, bob] = [tokenOf(ACME, { sub: 'ada' }), tokenOf(ACME, { sub: 'bob' })];
 
 const threads = resource({ name: 'threads', ...OF_TENANT });
 /** Says nothing of the tenant: only the thread, at the top, does. */
-const byRole = {
-  kept: { role: IsText({ max: 20 }) },
-  isolationFields: { all: { role: claim('role') } },
-};
+const byRole = { kept: { role: IsText({ max: 20 }) }, isolationFields: { all: { role: claim('role') } } };
 const replies = below(threads, { name: 'replies', ...byRole });
 
 const folders = resource({

@@ -9,8 +9,7 @@ import { serviceIn, useResourceApp } from '../../support/resource-app.js';
 import { feature, type Made, OF_TENANT, type Outline, resource } from '../../support/resource.js';
 import { ACME, acme, GLOBEX, globex, tokenOf } from '../../support/tenants.js';
 
-const ada = tokenOf(ACME, { sub: 'ada' });
-const bob = tokenOf(ACME, { sub: 'bob' });
+const [ada, bob] = [tokenOf(ACME, { sub: 'ada' }), tokenOf(ACME, { sub: 'bob' })];
 const eve = tokenOf(GLOBEX, { sub: 'eve' });
 
 const tenant = { tenant: currentTenant };
@@ -97,11 +96,7 @@ const app = useResourceApp(
     ...personal,
     references: { crate: { to: crates.entity, onDelete: 'restrict' } },
   }),
-  using({
-    name: 'of-tenant',
-    isolationFields: OF_TENANT.isolationFields,
-    archive: { field: 'deletedAt' },
-  }),
+  using({ name: 'of-tenant', isolationFields: OF_TENANT.isolationFields, archive: { field: 'deletedAt' } }),
   using({ name: 'of-person', isolationFields: { all: { ...tenant, owner: claim('sub') } } }),
   using({ name: 'open', isolationFields: shown.isolationFields }),
   using({

@@ -60,9 +60,7 @@ const doors = CrudModule.forFeature({
     { timestamps: true },
   ),
   writeOnly: ['secret'],
-  hooks: {
-    beforeCreate: ({ input, record }) => void Object.assign(record, JSON.parse(input.secret)),
-  },
+  hooks: { beforeCreate: ({ input, record }) => void Object.assign(record, JSON.parse(input.secret)) },
 });
 
 const name = IsText({ max: 20 });

@@ -9,8 +9,7 @@ import { type Fields, type Outline, resource } from '../../support/resource.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import { createTestApp } from '../../support/test-app.js';
 
-const ada = tokenOf(ACME, { sub: 'ada' });
-const bob = tokenOf(ACME, { sub: 'bob' });
+const [ada, bob] = [tokenOf(ACME, { sub: 'ada' }), tokenOf(ACME, { sub: 'bob' })];
 const eve = tokenOf(GLOBEX, { sub: 'eve' });
 
 const text = IsText({ max: 20, optional: true });
