@@ -76,11 +76,6 @@ it.each([
   expect(stderr).toContain('Start it with npm start, or pass --url.');
 });
 
-it('explains itself with --help, and writes nothing', () => {
-  const { status, stdout } = run(['backup', '--help']);
-  expect([status, stdout]).toEqual([0, expect.stringMatching(/^Usage: npm run data -- <command>\n/)]);
-});
-
 it('answers an unknown option with one sentence', () => {
   const stderr = "Unknown option '--todo'; --help lists the options.\n";
   expect(run(['seed', '--todo', '3'])).toEqual({ status: 1, stdout: '', stderr });

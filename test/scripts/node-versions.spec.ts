@@ -4,8 +4,8 @@ import { buildService } from '../support/service-process.js';
 
 /** What a person or an orchestrator starts. */
 const ENTRIES = [
-  ...['scripts/start.js', 'scripts/start-worker.js', 'dist/main.js', 'dist/worker.js', 'dist/token.js'],
-  ...['dist/bundle/main.js', 'dist/bundle/worker.js'],
+  ...['scripts/start.js', 'scripts/start-worker.js', 'scripts/token.js'],
+  ...['dist/main.js', 'dist/worker.js', 'dist/bundle/main.js', 'dist/bundle/worker.js'],
 ];
 const OLD = ['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1'];
 
