@@ -4,6 +4,17 @@ import { join } from 'node:path';
 import { useProjectCopy } from '../support/project-copy.js';
 import { run as runToEnd, TOOLS_MS } from '../support/run.js';
 
+/** Lines that a person types, one for each question, or another one after what is refused. */
+const ANSWERS = [
+  ...['ticket', 'tickets', 'post', 'string', 'posts', 'maybe', 'y', 'state', 'open/done', 'y'],
+  ...['address.city', 'text', 'y', 'input.geo.lat:number', 'n', '', 'mine', 'events'],
+];
+const REFUSALS = [
+  '"ticket" has no plural s: name the resource in the plural, such as comments.',
+  '"string" is not a type. Choose one of text, texts, integer, number, decimal, boolean, timestamp, values such as open/done, or one of your resources: posts, todos, comments, blog-entries.',
+  'Answer y or n.',
+  'Answer public, tenant or events.',
+];
 const TOOLS = ['.prettierrc', 'eslint.config.js', 'jest.config.js', 'libs/schematics'];
 
 const copy = useProjectCopy(...TOOLS, 'libs/embedded-mongodb/dist', 'test/support');
@@ -11,13 +22,16 @@ const inCopy = (path: string) => join(copy.path, path);
 const read = (path: string) => readFileSync(inCopy(path), 'utf8');
 beforeAll(() => mkdirSync(inCopy('examples')));
 
-function run(command: string, args: readonly string[]) {
+function run(command: string, args: readonly string[], input?: string) {
   const { MONGODB_URI: _, TESTS: __, ...env } = process.env;
-  const { status, stdout, stderr } = runToEnd(command, args, { cwd: copy.path, env });
+  const { status, stdout, stderr } = runToEnd(command, args, { cwd: copy.path, env, input });
   return { status, output: stdout + stderr };
 }
 
 const generate = (...args: string[]) => run(process.execPath, ['scripts/generate.js', ...args]);
+/** Answers the questions of a terminal. */
+const answer = (...lines: string[]) =>
+  run('script', ['-qec', 'node scripts/generate.js', '/dev/null'], `${lines.join('\n')}\n`);
 const bin = (name: string, ...args: string[]) => run(inCopy(`node_modules/.bin/${name}`), args);
 
 it(
@@ -36,8 +50,8 @@ it(
     const fields = 'name:text!,tags:texts,stars:integer!,ratio:number,price:decimal,open:boolean';
     expect(bin('nest', 'g', 'resource', 'blog-entries', fields)).toMatchObject({ status: 0 });
     expect(existsSync(inCopy('src/blog-entries/blog-entries.module.ts'))).toBe(true);
-    const referring = ['post:posts!', 'state:open/done!', 'address.city:text!', 'input.geo.lat:number'];
-    expect(generate('tickets', ...referring, '--events')).toMatchObject({ status: 0 });
+    const asked = answer(...ANSWERS);
+    expect([asked.status, asked.output.match(/("(ticket|string)" |Answer ).*\./g)]).toEqual([0, REFUSALS]);
     // Features do not import each other.
     expect(read('src/posts/tickets.module.ts')).toContain('events: true');
     expect(generate('replies', 'ticket:tickets!', 'text', '--tenant')).toMatchObject({ status: 0 });
@@ -66,15 +80,16 @@ it(
   TOOLS_MS,
 );
 
+it('writes nothing if the terminal is closed before the last answer', () => {
+  const { status, output } = answer('shops', 'name:text!');
+  expect([status, output]).toEqual([1, expect.stringMatching(/\nNothing was written\.\s+$/)]);
+  expect(existsSync(inCopy('src/shops'))).toBe(false);
+});
+
 const NO_NAME = 'The name of a resource is in the plural and in kebab-case, such as comments or blog-posts.';
 it.each([
-  [['comment'], '"comment" has no plural s: name the resource in the plural, such as comments.'],
   [['Comments'], NO_NAME],
   [[], NO_NAME],
-  [
-    ['shops', 'name:string'],
-    '"string" is not a type. Choose one of text, texts, integer, number, decimal, boolean, timestamp, values such as open/done, or one of your resources: posts, todos, comments, blog-entries, tickets, replies.',
-  ],
   [['shops', 'createdAt:timestamp'], 'The service has a field "createdAt" of its own. Choose another name.'],
   [['shops', 'name', 'name'], 'The field "name" is there twice.'],
   [['shops', 'place.city', 'place'], 'The field "place" is there twice.'],
@@ -84,6 +99,7 @@ it.each([
   ],
   [['shops', '1st:text'], '"1st:text" is not a field.'],
   [['todos', 'title:text!'], 'src/app.module.ts has TodosModule already.'],
+  [['shops', 'name', '--public', '--events'], '--public excludes --tenant and --events.'],
 ])('rejects %j with a sentence, and writes nothing', (args, sentence) => {
   expect(generate(...args)).toEqual({ status: 1, output: expect.stringContaining(sentence) });
   expect(existsSync(inCopy('src/shops'))).toBe(false);

@@ -108,6 +108,12 @@ function codeOf({ name, decorator, required, type }, args) {
   return `@${decorator}(${args.join(', ')})\n${name}${required ? '!' : '?'}: ${type};`;
 }
 
+/** The types of fields, as text. @param resources names of those that a field can refer to */
+export function typesOf(resources) {
+  const names = Object.keys(TYPES).join(', ');
+  return `${names}, values such as open/done, or one of your resources: ${resources.join(', ')}`;
+}
+
 function typeOf(kind, resources) {
   if (Object.hasOwn(TYPES, kind)) return TYPES[kind];
   if (resources.includes(kind)) {
@@ -116,10 +122,7 @@ function typeOf(kind, resources) {
     return { decorator: 'IsReference', first, options: [], type: 'string', example, refersTo: kind };
   }
   const values = kind.split('/').map((value) => `'${value}'`);
-  if (values.length === 1)
-    throw new Error(
-      `"${kind}" is not a type. Choose one of ${Object.keys(TYPES).join(', ')}, values such as open/done, or one of your resources: ${resources.join(', ')}.`,
-    );
+  if (values.length === 1) throw new Error(`"${kind}" is not a type. Choose one of ${typesOf(resources)}.`);
   return {
     decorator: 'IsOneOf',
     first: [`[${values.join(', ')}]`],

@@ -25,25 +25,21 @@ export function resourcesOf(appModule, exists) {
  * @param plural name of the resource, such as `comments`
  * @param fieldTexts fields, such as `title:text!`
  * @param options `tenant`: whether each tenant has records of its own; `events`: whether subscribers of the tenant are
- * told of each write, which takes tenants; `appModule`: text of `app.module.ts`; `exists`: whether there is a file
+ * told of each write, which takes tenants; `public`: whether everybody reads and writes the records, the default;
+ * `appModule`: text of `app.module.ts`; `exists`: whether there is a file
  * @throws Error with a sentence if the name or a field is invalid
  */
 export async function newResource(
   plural,
   fieldTexts,
-  { events = false, tenant = events, appModule, exists },
+  { events = false, tenant: isOfTenants = false, public: isPublic, appModule, exists },
 ) {
-  const names = namesOf(plural);
-  const resources = resourcesOf(appModule, exists);
-  const fields = readFields(fieldTexts, names.Singular, [...resources.keys()]);
-  const references = fields.flatMap((field) => field.references);
-  const [folder = plural, ...others] = new Set(references.map(([, resource]) => resources.get(resource)));
-  if (others.length > 0)
-    throw new Error(
-      `Resources that refer to each other share a folder: it cannot be in src/${folder} and in src/${others[0]}.`,
-    );
-  const resource = { ...names, folder, fields, references, events, tenant };
-  const { singular } = names;
+  const tenant = isOfTenants || events;
+  if (isPublic && tenant) throw new Error('--public excludes --tenant and --events.');
+  const names = newNamesOf(plural, appModule);
+  const contents = contentsOf(plural, fieldTexts, resourcesOf(appModule, exists));
+  const resource = { ...names, ...contents, events, tenant };
+  const { folder, singular } = resource;
   const files = {
     [`src/${folder}/dto/${singular}-input.ts`]: inputFile(resource),
     [`src/${folder}/${singular}.schema.ts`]: entityFile(resource),
@@ -60,10 +56,32 @@ export async function newResource(
   return { files: await Promise.all(formatted), appModule: register(appModule, resource), notice };
 }
 
+/** The names of a resource that is not there yet. */
+export function newNamesOf(plural, appModule) {
+  const names = namesOf(plural);
+  if (appModule.includes(`import { ${names.Plural}Module }`))
+    throw new Error(`src/app.module.ts has ${names.Plural}Module already.`);
+  return names;
+}
+
+/**
+ * The fields of a resource, their references to others, and its folder.
+ *
+ * @param resources those that it can refer to, as {@link resourcesOf} gives them
+ */
+export function contentsOf(plural, fieldTexts, resources) {
+  const fields = readFields(fieldTexts, namesOf(plural).Singular, [...resources.keys()]);
+  const references = fields.flatMap((field) => field.references);
+  const [folder = plural, ...others] = new Set(references.map(([, resource]) => resources.get(resource)));
+  if (others.length > 0)
+    throw new Error(
+      `Resources that refer to each other share a folder: it cannot be in src/${folder} and in src/${others[0]}.`,
+    );
+  return { fields, references, folder };
+}
+
 function register(appModule, { Plural, plural, folder }) {
   const line = `import { ${Plural}Module } from './${folder}/${plural}.module.js';`;
-  if (appModule.includes(`import { ${Plural}Module }`))
-    throw new Error(`src/app.module.ts has ${Plural}Module already.`);
   const lines = appModule.split('\n');
   const lastImport = lines.findLastIndex((text) => /^import .* from '\.\/[^']*\.module\.js';$/.test(text));
   // That of the features, which a worker has as well.
