@@ -3,9 +3,8 @@ import { Types } from 'mongoose';
 import { currentTenant, IsIdentifier, IsText } from '../../../src/index.js';
 import { plansOf, type QueryPlan } from '../../support/query-plans.js';
 import { feature } from '../../support/resource.js';
-import { createResourceApp } from '../../support/resource-app.js';
 import { ACME, acme as token, GLOBEX } from '../../support/tenants.js';
-import { createTestApp, type TestApp, useApp } from '../../support/test-app.js';
+import { serviceWith, useTestApp } from '../../support/test-app.js';
 
 const tenant = { tenant: currentTenant };
 const titled = {
@@ -22,39 +21,14 @@ const letters = feature({
 /** Public to read; counted per tenant. */
 const parcels = feature({ name: 'parcels', ...titled, isolationFields: { count: tenant, create: tenant } });
 
-interface Case {
-  resource: string;
-  collection: string;
-  /** @default that of the collection */
-  path?: string;
-  /** @default a service */
-  start?: () => Promise<TestApp>;
-  /** Orders that a client can ask for; each has its reverse. */
-  orders: string[];
-}
-
-const handwritten = () => createTestApp({ env: { TODOS_API: 'handwritten' } });
 const times = ['-createdAt', '-updatedAt'];
-const cases: Case[] = [
-  { resource: 'posts', collection: 'posts', path: '/posts/api', orders: [...times, 'title'] },
-  {
-    resource: 'generated todos',
-    collection: 'todos',
-    orders: [...times, 'dueAt', 'title', 'completed,dueAt'],
-  },
-  { resource: 'handwritten todos', collection: 'todos', start: handwritten, orders: [] },
-  {
-    resource: 'a resource isolated in every action',
-    collection: 'letters',
-    start: () => createResourceApp(letters),
-    orders: ['-createdAt', 'title', '-title,-updatedAt'],
-  },
-  {
-    resource: 'a resource isolated in its count alone',
-    collection: 'parcels',
-    start: () => createResourceApp(parcels),
-    orders: ['-createdAt'],
-  },
+/** The orders that a client of each resource can ask for; each has its reverse. */
+const CASES: [resource: string, collection: string, orders: string[]][] = [
+  ['posts', 'posts', [...times, 'title']],
+  ['generated todos', 'todos', [...times, 'dueAt', 'title', 'completed,dueAt']],
+  ['handwritten todos', 'todos', []],
+  ['a resource isolated in every action', 'letters', ['-createdAt', 'title', '-title,-updatedAt']],
+  ['a resource isolated in its count alone', 'parcels', ['-createdAt']],
 ];
 
 /** A count of all records is an aggregation, one with a condition is not. */
@@ -62,15 +36,18 @@ const COUNT = expect.stringMatching(/^(aggregate|count)$/) as string;
 
 const NO_SCAN_NO_SORT = expect.not.arrayContaining([expect.stringMatching(/^(COLLSCAN|SORT|\$sort)$/)]);
 
-describe.each(cases)('the commands behind $resource', ({ resource, collection, orders, ...given }) => {
-  const { path = `/${collection}`, start = () => createTestApp() } = given;
+const generated = useTestApp({ root: serviceWith({ imports: [letters, parcels] }) });
+const handwritten = useTestApp({ env: { TODOS_API: 'handwritten' } });
+
+describe.each(CASES)('the commands behind %s', (resource, collection, orders) => {
+  const path = collection === 'posts' ? '/posts/api' : `/${collection}`;
   // The generated form reads what it replaces in the same operation, for its hooks.
   const isHandwritten = resource === 'handwritten todos';
   // The listeners of posts want the record.
   const updates = isHandwritten || resource === 'posts' ? 'findAndModify' : 'update';
   let id: string;
 
-  const app = useApp(start);
+  const app = isHandwritten ? handwritten : generated;
   beforeAll(async () => {
     const now = Date.now();
     const records = Array.from({ length: 500 }, (_, i) => ({
@@ -131,18 +108,16 @@ function reversed(order: string): string {
 }
 
 it('a plan without an index is reported', async () => {
-  await using app = await createTestApp();
-  const todos = app.database.collection('todos');
-  await todos.insertMany([{ description: 'a' }, { description: 'b' }]);
-  const service = app.connection.collection('todos');
-  const [plan] = await plansOf(app, 'todos', async () => {
+  const service = handwritten.connection.collection('todos');
+  const [plan] = await plansOf(handwritten, 'todos', async () => {
     await service.find({ description: 'a' }).sort({ description: 1 }).toArray();
   });
   expect(plan?.stages).toEqual(expect.arrayContaining(['COLLSCAN', 'SORT']));
 });
 
 it('a dropped index only makes reads slower', async () => {
-  await using app = await createTestApp();
+  const app = generated;
+  await app.empty();
   const { _id } = (await app.post('/todos', { title: 'Tea' })).body as { _id: string };
   await app.database.collection('todos').dropIndexes();
   expect((await app.get('/todos?fields=title')).body).toEqual([{ _id, title: 'Tea' }]);

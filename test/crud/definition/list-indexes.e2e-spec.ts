@@ -2,7 +2,7 @@
 import { Prop } from '@nestjs/mongoose';
 import { anyOf, claim, CrudModule, IsText, IsTextList, schemaOf } from '../../../src/index.js';
 import { resource } from '../../support/resource.js';
-import { createResourceApp } from '../../support/resource-app.js';
+import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 
 const [ada, bob] = [tokenOf(ACME, { sub: 'ada' }), tokenOf(ACME, { sub: 'bob' })];
@@ -11,11 +11,11 @@ const list = Prop({ type: [String] });
 const reader = { readers: claim('sub') };
 const writer = { writers: claim('sub') };
 /** Some may read it, and some may change it. */
-const reports = resource({
-  name: 'reports',
+const outline = {
   kept: { readers: list, writers: list, deletedAt: Prop({ type: Date }) },
   isolationFields: { get: reader, create: { ...reader, ...writer }, update: writer, del: writer },
-});
+};
+const reports = resource({ name: 'reports', ...outline });
 const schema = () => schemaOf(reports.entity);
 const start = (change: object) => createResourceApp(CrudModule.forFeature({ ...reports, ...change }));
 
@@ -23,8 +23,7 @@ describe('a resource that isolates reads and writes by two lists', () => {
   const query = { sort: ['text'], search: ['text'] };
   const archive = { field: 'deletedAt' };
   const newest = schema().index({ readers: 1, createdAt: -1, _id: -1 }, { name: 'newest' });
-
-  it.each<[string, string, object]>([
+  const cases: [string, string, object][] = [
     ['no query', '', {}],
     ['orders', '?sort=text', { query: { sort: ['text'] } }],
     ['a search', '?q=tea', { query: { search: ['text'] } }],
@@ -32,20 +31,27 @@ describe('a resource that isolates reads and writes by two lists', () => {
     ['all of them', '?q=tea&sort=text&archived=include', { query, archive }],
     ['the index of its lists', '?limit=5', { schema: newest }],
     ['one index written twice', '?limit=5', { schema: schema().index({ text: 1 }).index({ text: 1 }) }],
-  ])('serves records with %s', async (_name, query, change) => {
-    await using app = await start(change);
-    const created = await app.post('/reports', { text: 'tea' }, { token: ada });
-    expect(created.status).toBe(201);
-    const id = created.body._id as string;
-    const read = async (token: string) => {
-      const { body } = await app.get(`/reports${query}`, { token });
-      return ('results' in body ? body.results : body) as object[];
-    };
-    expect(await read(ada)).toMatchObject([{ _id: id, text: 'tea', readers: ['ada'], writers: ['ada'] }]);
-    expect(await read(bob)).toEqual([]);
-    expect((await app.patch(`/reports/${id}`, { text: 'x' }, { token: bob })).status).toBe(404);
-    expect((await app.patch(`/reports/${id}`, { text: 'x' }, { token: ada })).status).toBe(200);
-  });
+  ];
+  const app = useResourceApp(
+    ...cases.map(([, , change], i) => resource({ name: `reports${i}`, ...outline, ...change })),
+  );
+
+  it.each(cases.map(([name, query], i) => [name, `/reports${i}`, query]))(
+    'serves records with %s',
+    async (_name, path, query) => {
+      const created = await app.post(path, { text: 'tea' }, { token: ada });
+      expect(created.status).toBe(201);
+      const id = created.body._id as string;
+      const read = async (token: string) => {
+        const { body } = await app.get(path + query, { token });
+        return ('results' in body ? body.results : body) as object[];
+      };
+      expect(await read(ada)).toMatchObject([{ _id: id, text: 'tea', readers: ['ada'], writers: ['ada'] }]);
+      expect(await read(bob)).toEqual([]);
+      expect((await app.patch(`${path}/${id}`, { text: 'x' }, { token: bob })).status).toBe(404);
+      expect((await app.patch(`${path}/${id}`, { text: 'x' }, { token: ada })).status).toBe(200);
+    },
+  );
 });
 
 it('a unique index of one list keeps values unique among those in that list', async () => {
