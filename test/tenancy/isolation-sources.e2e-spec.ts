@@ -21,16 +21,19 @@ import { requestsOf } from '../support/requests-of.js';
 import { feature, type Made, resource } from '../support/resource.js';
 import { useResourceApp } from '../support/resource-app.js';
 import { ACME, acme, GLOBEX, tokenOf } from '../support/tenants.js';
-import type { TestApp } from '../support/test-app.js';
 
 const ofTenant = { tenant: currentTenant };
 const owner = { owner: claim('sub') };
 const tenant = Prop({ type: Types.ObjectId, required: true });
-const tasks = resource({
-  name: 'tasks',
-  kept: { tenant, owner: Prop({ type: String }) },
-  isolationFields: { all: ofTenant, create: owner, update: owner },
-});
+/** Of a tenant to read, and of a person to write. */
+const tasksOf = (name: string, hooks = {}) =>
+  resource({
+    name,
+    kept: { tenant, owner: Prop({ type: String }) },
+    isolationFields: { all: ofTenant, create: owner, update: owner },
+    hooks,
+  });
+const tasks = tasksOf('tasks');
 const errands = resource({
   name: 'errands',
   kept: { owner: Prop({ type: String }) },
@@ -46,13 +49,49 @@ const replies = feature({
 });
 
 /** Every task, without what changes from run to run. */
-const stored = async (app: TestApp) =>
-  (await app.database.collection('tasks').find().sort({ _id: 1 }).toArray()).map(
+const stored = async (name = 'tasks') =>
+  (await app.database.collection(name).find().sort({ _id: 1 }).toArray()).map(
     ({ text, tenant, owner }): unknown => ({ text, tenant: String(tenant), owner }),
   );
 const MINE = { text: 'mine', tenant: ACME, owner: 'ann' };
 
-const app = useResourceApp(...[tasks, errands, topics].map((one) => CrudModule.forFeature(one)), replies);
+const moved = { tenant: GLOBEX, owner: 'eve' };
+
+/** The options of a resource with code that moves every record it writes to another tenant. */
+const serviceMoved = tasksOf('service-moved');
+@Injectable()
+class MovingService extends CrudService.for(serviceMoved) {
+  override create(scope: TenantScope, input: Made) {
+    return super.create(scope, { ...input, ...moved });
+  }
+
+  override update(scope: TenantScope, id: string, changes: Changes<Made>) {
+    return super.update(scope, id, { ...changes, tenant: GLOBEX });
+  }
+}
+
+/** A resource whose controller changes the checked body of an update. */
+const controlled = (name: string, change: (changes: Changes<Made>) => Changes<Made>) => {
+  const options = tasksOf(name);
+  class ChangingController extends CrudController(options) {
+    override update(scope: TenantScope, id: string, changes: Changes<Made>) {
+      return super.update(scope, id, change(changes));
+    }
+  }
+  return CrudModule.forFeature(options, { controller: ChangingController });
+};
+type Draft = { record: Made };
+
+const app = useResourceApp(
+  ...[tasks, errands, topics],
+  replies,
+  CrudModule.forFeature(serviceMoved, { service: MovingService }),
+  controlled('controller-changed', (changes) => Object.assign(changes, { owner: 'eve' })),
+  controlled('controller-removed', (changes) => ({ ...changes, owner: null })),
+  tasksOf('update-moved', { beforeUpdate: ({ record }: Draft) => void (record.tenant = GLOBEX) }),
+  tasksOf('update-removed', { beforeUpdate: ({ record }: Draft) => void delete record.tenant }),
+  tasksOf('create-moved', { beforeCreate: ({ record }: Draft) => void (record.tenant = GLOBEX) }),
+);
 beforeEach(() => app.empty());
 const caller = (sub: unknown, of: unknown = ACME) => requestsOf(app, tokenOf(of, { sub }));
 const ofAcme = requestsOf(app, acme);
@@ -63,12 +102,12 @@ describe('two isolation fields: one for all actions, and one for some', () => {
 
   it('scope each action by its own fields', async () => {
     const path = await create();
-    expect(await stored(app)).toEqual([MINE]);
+    expect(await stored()).toEqual([MINE]);
     const statuses = (method: string, body?: object) =>
       Promise.all([bob, eve].map((one) => one.status(method, path, body)));
     expect(await statuses('GET')).toEqual([200, 404]);
     expect(await statuses('PATCH', { text: 'new' })).toEqual([404, 404]);
-    expect(await stored(app)).toEqual([MINE]);
+    expect(await stored()).toEqual([MINE]);
     expect([await ann.status('GET', path), await ann.status('PATCH', path, { text: 'new' })]).toEqual([
       200, 200,
     ]);
@@ -94,7 +133,7 @@ describe('two isolation fields: one for all actions, and one for some', () => {
       expect(body.detail).toBe('The token must carry the claim "sub", with a value of the right type.');
     // Reads do not ask for an owner.
     expect((await app.get('/tasks', { token })).status).toBe(code === 'CLAIM_REQUIRED' ? 200 : status);
-    expect(await stored(app)).toEqual([]);
+    expect(await stored()).toEqual([]);
   });
 
   it.each([
@@ -105,7 +144,7 @@ describe('two isolation fields: one for all actions, and one for some', () => {
   ])('take no claim that is %s', async (_kind, sub) => {
     const { body } = await caller(sub).send('PATCH', await create(), { text: 'new' });
     expect(body.code).toBe('CLAIM_REQUIRED');
-    expect(await stored(app)).toEqual([MINE]);
+    expect(await stored()).toEqual([MINE]);
   });
 
   it('are required by every verb in code, which accepts nothing else as a scope', async () => {
@@ -134,7 +173,7 @@ describe('two isolation fields: one for all actions, and one for some', () => {
     await expect(service.count(scopeOf({ tenant: { $ne: null } }))).rejects.toThrow('The token must carry');
     const scopes = [scopeOf({ tenant: ACME }), scopeOf({ tenant: GLOBEX }), unrestrictedScope()];
     expect(await Promise.all(scopes.map((scope) => service.count(scope)))).toEqual([1, 0, 1]);
-    expect(await stored(app)).toEqual([MINE]);
+    expect(await stored()).toEqual([MINE]);
   });
 });
 
@@ -153,51 +192,23 @@ it("a parent's parameter is an isolation field: no body names it", async () => {
   expect((await ofAcme.send('POST', '/topics/x/replies', { text: 'r' })).body.code).toBe('INVALID_ID');
 });
 
-const moved = { tenant: GLOBEX, owner: 'eve' };
-
-/** Code of a feature that moves every record it writes to another tenant. */
-@Injectable()
-class MovingService extends CrudService.for(tasks) {
-  override create(scope: TenantScope, input: Made) {
-    return super.create(scope, { ...input, ...moved });
-  }
-
-  override update(scope: TenantScope, id: string, changes: Changes<Made>) {
-    return super.update(scope, id, { ...changes, tenant: GLOBEX });
-  }
-}
-
-const controllerThat = (change: (changes: Changes<Made>) => Changes<Made>) =>
-  class ChangingController extends CrudController(tasks) {
-    override update(scope: TenantScope, id: string, changes: Changes<Made>) {
-      return super.update(scope, id, change(changes));
-    }
-  };
-const changing = controllerThat((changes) => Object.assign(changes, { owner: 'eve' }));
-const removing = controllerThat((changes) => ({ ...changes, owner: null }));
-const hooked = (hooks: NonNullable<typeof tasks.hooks>) => CrudModule.forFeature({ ...tasks, hooks });
-
-describe.each([
-  ['a service', CrudModule.forFeature(tasks, { service: MovingService }), 201],
-  ['a controller that changes the checked body', CrudModule.forFeature(tasks, { controller: changing }), 201],
-  ['a removal in a controller', CrudModule.forFeature(tasks, { controller: removing }), 201],
-  ['beforeUpdate', hooked({ beforeUpdate: ({ record }) => void (record.tenant = GLOBEX) }), 201],
-  ['beforeUpdate that removes it', hooked({ beforeUpdate: ({ record }) => void delete record.tenant }), 201],
-  ['beforeCreate', hooked({ beforeCreate: ({ record }) => void (record.tenant = GLOBEX) }), 500],
-] as const)('%s that tries to change the isolation field', (_by, feature, created) => {
-  const app = useResourceApp(feature);
-
-  it('moves no record', async () => {
-    const ann = requestsOf(app, tokenOf(ACME, { sub: 'ann' }));
-    const { status, body } = await ann.send('POST', '/tasks', { text: 'mine' });
-    expect(status).toBe(created);
-    expect(await stored(app)).toEqual(created === 201 ? [MINE] : []);
-    if (created !== 201) return;
-    const response = await ann.send('PATCH', `/tasks/${body._id}`, { text: 'new' });
-    expect([response.status, response.body.code]).toEqual([500, 'INTERNAL_ERROR']);
-    expect(response.text).not.toMatch(/tenant|owner/);
-    expect(await stored(app)).toEqual([MINE]);
-  });
+it.each([
+  ['a service', 'service-moved', 201],
+  ['a controller that changes the checked body', 'controller-changed', 201],
+  ['a removal in a controller', 'controller-removed', 201],
+  ['beforeUpdate', 'update-moved', 201],
+  ['beforeUpdate that removes it', 'update-removed', 201],
+  ['beforeCreate', 'create-moved', 500],
+] as const)('%s that tries to change the isolation field moves no record', async (_by, name, created) => {
+  const ann = caller('ann');
+  const { status, body } = await ann.send('POST', `/${name}`, { text: 'mine' });
+  expect(status).toBe(created);
+  expect(await stored(name)).toEqual(created === 201 ? [MINE] : []);
+  if (created !== 201) return;
+  const response = await ann.send('PATCH', `/${name}/${body._id}`, { text: 'new' });
+  expect([response.status, response.body.code]).toEqual([500, 'INTERNAL_ERROR']);
+  expect(response.text).not.toMatch(/tenant|owner/);
+  expect(await stored(name)).toEqual([MINE]);
 });
 
 it('sources of one claim or parameter are one source, wherever they are written', () => {
