@@ -1,5 +1,12 @@
-import { expectInvalidToken, expectNoTenant } from '../support/problems.js';
+/** @mongodb */
+import {
+  expectInvalid,
+  expectInvalidToken,
+  expectNoTenant,
+  expectUnauthenticated,
+} from '../support/problems.js';
 import { expectWritesRefused } from '../support/refused-writes.js';
+import { requestsOf } from '../support/requests-of.js';
 import { ACME, acme, forgedToken, globex, GLOBEX, goodClaims } from '../support/tenants.js';
 import { inSeconds, TEST_SECRET, tokenOf } from '../support/tenants.js';
 import { useTestApp } from '../support/test-app.js';
@@ -11,14 +18,15 @@ const POST = { title: 'Release notes' };
 const app = useTestApp();
 beforeEach(() => app.empty());
 
-describe('a token of the shared secret', () => {
-  it('writes as its tenant', async () => {
-    const { _id } = (await app.post(PATH, POST, { token: acme })).body;
-    expect((await app.get(`${PATH}/${_id}`)).body.tenant).toBe(ACME);
-    expect((await app.patch(`${PATH}/${_id}`, { title: 'Changed' }, { token: acme })).status).toBe(200);
-    expect((await app.del(`${PATH}/${_id}`, { token: acme })).status).toBe(200);
-  });
+const [ofAcme, ofGlobex] = [requestsOf(app, acme), requestsOf(app, globex)];
+const create = () => ofAcme.create(PATH, POST);
+const stored = () =>
+  app.database
+    .collection('posts')
+    .find({}, { projection: { _outbox: 0 } })
+    .toArray();
 
+describe('a token of the shared secret', () => {
   it.each(['bearer', 'BEARER', 'Bearer '])('is read after the scheme "%s"', async (scheme) => {
     const headers = { Authorization: `${scheme} ${acme}` };
     expect((await app.post(PATH, POST, { headers })).status).toBe(201);
@@ -133,5 +141,70 @@ describe('a token of the shared secret', () => {
   ])('is a 403 when its tenant is %s', async (_name, tenant) => {
     const token = forgedToken({ alg: 'HS256' }, { ...goodClaims(), tenant });
     await expectWritesRefused(app, { Authorization: `Bearer ${token}` }, expectNoTenant('tenant'));
+  });
+});
+
+describe('a write without credentials', () => {
+  it.each<[string, Record<string, string>]>([
+    ['no Authorization header', {}],
+    ['another scheme', { Authorization: 'Basic YWNtZTphY21l' }],
+    ['a scheme that only begins like Bearer', { Authorization: `Bearers ${acme}` }],
+    ['the token without its scheme', { Authorization: acme }],
+    ['the token in a cookie', { Cookie: `token=${acme}; Authorization=Bearer ${acme}; session=${acme}` }],
+    ['the token in headers of other names', { 'X-Authorization': `Bearer ${acme}`, 'X-Access-Token': acme }],
+    ['the token as proxy credentials', { 'Proxy-Authorization': `Bearer ${acme}` }],
+  ])('is a 401 with WWW-Authenticate: Bearer: %s', async (_name, headers) => {
+    await expectWritesRefused(app, headers, expectUnauthenticated);
+  });
+
+  it('is a 401 with the token in the query', async () => {
+    for (const name of ['access_token', 'token', 'authorization'])
+      expectUnauthenticated(await app.post(`${PATH}?${name}=${acme}`, POST), PATH);
+    expect(await stored()).toEqual([]);
+  });
+
+  it('is a 401 before any other fault of the request is reported', async () => {
+    expectUnauthenticated(await app.post(PATH, { tenant: ACME, unknown: 1, access_token: acme }), PATH);
+    expectUnauthenticated(await app.patch(`${PATH}/no-id`, {}), `${PATH}/no-id`);
+    expectUnauthenticated(await app.del(`${PATH}/no-id`), `${PATH}/no-id`);
+  });
+});
+
+describe('reads', () => {
+  it.each([undefined, 'not a token', forgedToken({ alg: 'none' }, goodClaims(), { hash: null })])(
+    'are public, whatever the token: %s',
+    async (token) => {
+      const id = await create();
+      for (const path of [PATH, `${PATH}?limit=1`, `${PATH}/count`, `${PATH}/${id}`])
+        for (const method of ['GET', 'HEAD'])
+          expect(await requestsOf(app, token).status(method, path)).toBe(200);
+    },
+  );
+});
+
+describe('the tenant', () => {
+  it.each(['tenant', 'tenant[$ne]', 'tenantId'])('is not a query parameter: %s', async (parameter) => {
+    const one = `${PATH}/${await create()}`;
+    const before = await stored();
+    const query = `?${encodeURIComponent(parameter)}=${GLOBEX}`;
+    const fault = { parameter, detail: `"${parameter}" is not a parameter here; this path takes none.` };
+    expectInvalid(await ofGlobex.send('POST', PATH + query, POST), PATH, fault);
+    expectInvalid(await ofGlobex.send('PATCH', one + query, { title: 'Changed' }), one, fault);
+    expectInvalid(await ofGlobex.send('DELETE', one + query), one, fault);
+    expect(await stored()).toEqual(before);
+  });
+
+  it('is not taken from any header or cookie', async () => {
+    const one = `${PATH}/${await create()}`;
+    const before = await stored();
+    const headers = {
+      ...{ Tenant: ACME, 'X-Tenant': ACME, 'X-Tenant-Id': ACME, 'X-Forwarded-User': ACME },
+      ...{ 'X-HTTP-Method-Override': 'DELETE', Cookie: `tenant=${ACME}`, Forwarded: `for=${ACME}` },
+    };
+    expect(await ofGlobex.status('PATCH', one, { title: 'Changed' }, headers)).toBe(404);
+    await ofGlobex.send('DELETE', one, undefined, headers);
+    expect(await stored()).toEqual(before);
+    await ofGlobex.send('POST', PATH, POST, headers);
+    expect((await stored()).map(({ tenant }) => String(tenant)).sort()).toEqual([ACME, GLOBEX]);
   });
 });
