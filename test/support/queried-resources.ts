@@ -4,8 +4,7 @@ import { Types } from 'mongoose';
 import { CrudModule } from '../../src/common/crud/index.js';
 import { IsListOf, IsNested, IsNumber, IsText, IsWholeNumber } from '../../src/common/fields/index.js';
 import type { ModelField, ModelValue } from './query-model.js';
-import { createResourceApp } from './resource-app.js';
-import { createTestApp, type TestApp } from './test-app.js';
+import { createTestApp, serviceWith, type TestApp } from './test-app.js';
 
 class SampleInput {
   @IsText({ max: 1_000 }) title!: string;
@@ -70,7 +69,6 @@ export interface QueriedResource {
   name: string;
   path: string;
   collection: string;
-  start: () => Promise<TestApp>;
   filters: ModelField[];
   orders: string[][];
   /** Fields that records have, and how the store holds their values. */
@@ -119,7 +117,6 @@ export const QUERIED_RESOURCES: readonly QueriedResource[] = [
     name: 'posts',
     path: '/posts/api',
     collection: 'posts',
-    start: () => createTestApp(),
     filters: [id('_id'), id('tenant'), text('title'), text('tags'), moment('createdAt')],
     orders: [['-createdAt'], ['-updatedAt'], ['title']],
     fields: {
@@ -133,15 +130,6 @@ export const QUERIED_RESOURCES: readonly QueriedResource[] = [
     name: 'a resource with fields of every type',
     path: '/samples',
     collection: 'samples',
-    start: () => {
-      const query = {
-        filter: SAMPLE_FILTERS.map(({ path }) => path) as 'title'[],
-        sort: SAMPLE_ORDERS as [],
-      };
-      return createResourceApp(
-        CrudModule.forFeature({ entity: Sample, input: SampleInput, name: 'samples', query }),
-      );
-    },
     filters: SAMPLE_FILTERS,
     orders: SAMPLE_ORDERS.map((order) => [order].flat()),
     fields: {
@@ -162,3 +150,10 @@ export const QUERIED_RESOURCES: readonly QueriedResource[] = [
     },
   },
 ];
+
+/** Starts the service with both. */
+export function createQueriedApp(): Promise<TestApp> {
+  const query = { filter: SAMPLE_FILTERS.map(({ path }) => path) as 'title'[], sort: SAMPLE_ORDERS as [] };
+  const samples = CrudModule.forFeature({ entity: Sample, input: SampleInput, name: 'samples', query });
+  return createTestApp({ root: serviceWith({ imports: [samples] }) });
+}

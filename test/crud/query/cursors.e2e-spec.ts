@@ -1,5 +1,5 @@
 /** @mongodb */
-import { asId, QUERIED_RESOURCES } from '../../support/queried-resources.js';
+import { asId, createQueriedApp, QUERIED_RESOURCES } from '../../support/queried-resources.js';
 import { type ModelRecord, selected } from '../../support/query-model.js';
 import { madeRecord } from '../../support/random-queries.js';
 import { Random } from '../../support/random.js';
@@ -9,8 +9,9 @@ import { ordersOf, pageOf, type Walk, walkBack, walkForward } from '../../suppor
 const SEED = 20_260_301;
 const RECORDS = 90;
 
-describe.each(QUERIED_RESOURCES)('a walk through $name by cursors', ({ path, collection, start, fields }) => {
-  const app = useApp(start);
+const app = useApp(createQueriedApp);
+
+describe.each(QUERIED_RESOURCES)('a walk through $name by cursors', ({ path, collection, fields }) => {
   let random: Random;
   let records: ModelRecord[];
   beforeEach(async () => {

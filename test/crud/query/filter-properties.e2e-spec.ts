@@ -1,6 +1,6 @@
 import { type ModelQuery, type ModelRecord, selected } from '../../support/query-model.js';
 import { selectedWhere, written, writtenWhere } from '../../support/query-model.js';
-import { QUERIED_RESOURCES } from '../../support/queried-resources.js';
+import { createQueriedApp, QUERIED_RESOURCES } from '../../support/queried-resources.js';
 import { madeQuery, madeRecord, madeWhere } from '../../support/random-queries.js';
 import { each } from '../../support/records.js';
 import { walkBack, walkForward } from '../../support/walks.js';
@@ -12,13 +12,14 @@ const SEED = Number(process.env.QUERY_SEED ?? 1);
 const QUERIES = Number(process.env.QUERIES ?? 150);
 const RECORDS = 60;
 
+const app = useApp(createQueriedApp);
+
 describe.each(QUERIED_RESOURCES)(
   `random queries of $name, seed ${SEED}`,
-  ({ path, collection, start, ...resource }) => {
+  ({ path, collection, ...resource }) => {
     const random = new Random(SEED);
     let records: ModelRecord[];
 
-    const app = useApp(start);
     beforeAll(async () => {
       const made = Array.from({ length: RECORDS }, () => madeRecord(random, resource.fields, collection));
       await app.database.collection(collection).insertMany(made.map(({ stored }) => stored));
