@@ -4,7 +4,6 @@ import { Types } from 'mongoose';
 import * as f from '../../src/common/fields/index.js';
 import { classWith } from '../support/field-case.js';
 import { expectFaults, faultsOf } from '../support/faults.js';
-import { Category, Dimensions, Variant } from '../support/product-input.js';
 
 enum Colour {
   Red = 'red',
@@ -20,30 +19,11 @@ class Size {
 const isSize = TransformType(() => Size);
 const ID = '665f1c2ab7e3a90d4c8b4567';
 const MOMENT = '2026-01-31T09:00:00.000Z';
-const VARIANT = { sku: 'a', price: '1.50', dimensions: { width: 1 } };
 
 /** The decorators of a field, and values that they accept. */
 type Row = [name: string, decorators: () => PropertyDecorator[], ...fits: unknown[]];
 
-const DECLARED: Row[] = [
-  ['IsText', () => [f.IsText({ min: 1, max: 9 })], 'a', 'longer'],
-  ['IsText, optional', () => [f.IsText({ max: 3, countsOuterSpace: false, optional: true })], ' a ', ''],
-  ['IsFlag', () => [f.IsFlag({ default: false })], true, false],
-  ['IsWholeNumber', () => [f.IsWholeNumber({ min: -1, max: 9 })], -1, 7],
-  ['IsNumber', () => [f.IsNumber({ max: 9 })], 1.5, 0],
-  ['IsDecimal', () => [f.IsDecimal({ scale: 2, min: 0 })], '12.50', '0'],
-  ['IsTimestamp', () => [f.IsTimestamp({ optional: true })], MOMENT],
-  ['IsOneOf', () => [f.IsOneOf(Colour)], 'red', 'blue'],
-  ['IsIdentifier', () => [f.IsIdentifier()], ID],
-  ['IsReference', () => [f.IsReference(() => Category, { optional: true })], ID],
-  ['IsTextList', () => [f.IsTextList({ maxEntries: 2, entry: { max: 5 }, optional: true })], [], ['a', 'b']],
-  ['IsListOf values', () => [f.IsListOf(f.IsWholeNumber({ min: 0 }), { max: 2 })], [], [1, 7]],
-  ['IsListOf timestamps', () => [f.IsListOf(f.IsTimestamp(), { max: 2 })], [MOMENT]],
-  ['IsListOf objects', () => [f.IsListOf(() => Variant, { min: 1, max: 2 })], [VARIANT], [VARIANT, VARIANT]],
-  ['IsNested', () => [f.IsNested(() => Dimensions)], { width: 1 }, { width: 3, depth: 2 }],
-  ['IsNested, optional', () => [f.IsNested(() => Variant, { optional: true })], VARIANT],
-];
-
+/** Those of field decorators are in fields.spec.ts and compound-fields.spec.ts. */
 const PLAIN: Row[] = [
   ['IsString', () => [v.IsString()], 'a', ''],
   ['Length', () => [v.IsString(), v.Length(1, 3)], 'a', 'abc'],
@@ -82,7 +62,7 @@ const PLAIN: Row[] = [
 ];
 
 /** Those fields, and the same with `@IsOptional()`. */
-const RULES: Row[] = [...DECLARED, ...PLAIN].flatMap(([name, decorators, ...fits]): Row[] => [
+const RULES: Row[] = PLAIN.flatMap(([name, decorators, ...fits]): Row[] => [
   [name, decorators, ...fits],
   [`${name}, optional`, () => [v.IsOptional(), ...decorators()], ...fits],
 ]);

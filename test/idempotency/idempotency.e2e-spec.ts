@@ -217,19 +217,6 @@ describe('Idempotency-Key of posts', () => {
     expect((await post()).status).toBe(401);
     expect((await post(tokenOf('nobody'))).status).toBe(403);
   });
-
-  it('notifies once', async () => {
-    const token = tokenOf(ACME);
-    const body = { title: 'Told once' };
-    await post(token, 'k1', body);
-    await post(token, 'k1', body);
-    await post(token, 'k2', body);
-    const events = app.database.collection<{ _id: string }>('events');
-    await eventually(async () => expect(await events.countDocuments()).toBe(2));
-    const ids = await events.distinct('_id');
-    const told = () => app.logLines.filter(({ event }) => ids.includes(event as string));
-    await eventually(() => expect(told().map(({ msg }) => msg)).toEqual(['New record', 'New record']));
-  });
 });
 
 describe('Idempotency-Key while the database fails', () => {
