@@ -2,18 +2,17 @@
 import { Injectable } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import { type Changes, CrudController, CrudModule, CrudService } from '../../../src/common/crud/index.js';
-import { IsText, schemaOf } from '../../../src/common/fields/index.js';
+import { IsText } from '../../../src/common/fields/index.js';
 import type { TenantScope } from '../../../src/common/tenancy/index.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { type Made, OF_TENANT, resource } from '../../support/resource.js';
-import { ACME, acme, globex } from '../../support/tenants.js';
+import { ACME, acme } from '../../support/tenants.js';
 
 const fields = {
   title: [Prop({ type: String, required: true }), IsText({ min: 1, max: 80, example: 'Middlemarch' })],
-  isbn: [Prop({ type: String, unique: true, sparse: true }), IsText({ min: 1, max: 20, optional: true })],
+  isbn: IsText({ min: 1, max: 20, optional: true }),
 };
 const books = resource({ name: 'books', fields, ...OF_TENANT, tag: 'Library' });
-books.schema = schemaOf(books.entity).index({ tenant: 1, title: 1 }, { unique: true });
 
 @Injectable()
 class BooksService extends CrudService.for(books) {
@@ -64,21 +63,6 @@ describe('a resource whose every action is scoped by tenant', () => {
     expect((await app.patch('/books/1', { title: 'Emma' }, { token: acme })).body.code).toBe('INVALID_ID');
     const { paths } = (await app.get('/docs/openapi.json')).body;
     expect(paths['/books/{id}'].patch).toMatchObject({ tags: ['Library'], summary: 'Update a book' });
-  });
-
-  it('refuses a second record with a unique value of its tenant, without a word of the index', async () => {
-    await app.create('/books', { title: 'Emma', isbn: '1' }, acme);
-    await app.create('/books', { title: 'Emma' }, globex);
-    for (const [field, body] of Object.entries({
-      title: { title: 'Emma' },
-      isbn: { title: 'A', isbn: '1' },
-    })) {
-      const answer = await app.post('/books', body, { token: acme });
-      const detail = `A record with the same ${field} exists. Choose another value.`;
-      const errors = [{ pointer: `/${field}`, detail }];
-      expect(answer).toMatchObject({ status: 409, body: { code: 'DUPLICATE_VALUE', detail, errors } });
-      expect(answer.text).not.toMatch(/E11000|collection|index|tenant/);
-    }
   });
 });
 

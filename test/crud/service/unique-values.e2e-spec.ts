@@ -94,7 +94,11 @@ describe('a unique value', () => {
 
   it('of a public resource is unique among all', async () => {
     expect(await post('/publics', { slug: 'a' })).toEqual([201]);
-    expect(await post('/publics', { slug: 'a' })).toEqual([409, '/slug']);
+    const { status, body, text } = await app.post('/publics', { slug: 'a' });
+    const detail = 'A record with the same slug exists. Choose another value.';
+    const errors = [{ pointer: '/slug', detail }];
+    expect([status, body]).toMatchObject([409, { code: 'DUPLICATE_VALUE', detail, errors }]);
+    expect(text).not.toMatch(/E11000|collection|index/);
   });
 
   it('that the output hides tells only those of it who write the same records', async () => {
