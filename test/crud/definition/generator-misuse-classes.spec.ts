@@ -1,7 +1,16 @@
 import { Controller, Get, type Type } from '@nestjs/common';
-import { Prop } from '@nestjs/mongoose';
+import { Prop, Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import { CrudController, CrudModule, crudOptions, CrudService, currentTenant } from '../../../src/index.js';
+import {
+  CrudController,
+  CrudModule,
+  crudOptions,
+  CrudService,
+  currentTenant,
+  IsListOf,
+  IsNested,
+  IsReference,
+} from '../../../src/index.js';
 import { circle, type MisuseCases } from '../../support/misused-classes.js';
 import { resource as made, type Outline } from '../../support/resource.js';
 import { createResourceApp } from '../../support/resource-app.js';
@@ -12,6 +21,7 @@ const resource = (outline: Outline) =>
     kept: { tenant: Prop({ type: Types.ObjectId }), parent: Prop({ type: Types.ObjectId }) },
     ...outline,
   });
+type Options = ReturnType<typeof made>;
 const notes = resource({ name: 'notes' });
 const others = crudOptions({ ...notes });
 const prefix = 'CrudModule.forFeature(Note): ';
@@ -163,5 +173,52 @@ describe('resources that do not fit together stop the start with one sentence', 
     const imports = [CrudModule.forFeature(notes)];
     await using app = await createResourceApp({ module: Loose, imports, controllers: [NotesController] });
     expect((await fetch(`${app.url}/notes/all`)).status).toBe(500);
+  });
+});
+
+describe('the class that @IsReference() names', () => {
+  const [shops, categories] = ['shops', 'categories'].map((name) => resource({ name })) as [Options, Options];
+  const [Shop, Category] = [shops.entity, categories.entity];
+  @Schema({ timestamps: true })
+  class Subcategory extends Category {}
+  const subcategories: Options = { ...categories, entity: Subcategory, name: 'subcategories' };
+  const one = IsReference(() => Category);
+  class Place {
+    @one one!: string;
+  }
+  const referring = (name: string, path: string, to: Type<object>) =>
+    made({
+      name,
+      fields: { one, many: IsListOf(one, { max: 3 }), inner: IsNested(() => Place) },
+      references: { [path]: { to } },
+    });
+  const below = (name: string, entity: Type<object>) => {
+    const parent = { entity, param: 'aboveId', field: 'parent' };
+    return made({ name, path: `above/:aboveId/${name}`, parent, kept: { parent: one } });
+  };
+  const start = (...options: Options[]) => createResourceApp(shops, categories, subcategories, ...options);
+
+  it.each([
+    ...['one', 'many', 'inner.one'].map((path) => [
+      `references.${path}.to`,
+      path,
+      referring('products', path, Shop),
+    ]),
+    ['parent.entity', 'parent', below('products', Shop)],
+  ] as [string, string, Options][])('is that of %s, or the start stops', async (option, field, products) => {
+    await expect(start(products)).rejects.toThrow(
+      new Error(
+        `CrudModule.forFeature(Product): ${option} names Shop, but @IsReference() of Product.${field} names Category. Name one class in both.`,
+      ),
+    );
+  });
+
+  it('may be extended by that of the reference, and is accepted in every place', async () => {
+    const app = await start(
+      ...['one', 'many', 'inner.one'].map((path, i) => referring(`things${i}`, path, Category)),
+      referring('extensions', 'one', Subcategory),
+      below('children', Category),
+    );
+    await app.close();
   });
 });
