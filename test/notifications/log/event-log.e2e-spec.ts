@@ -101,13 +101,6 @@ describe('the log of events', () => {
     expect(await log.find(GLOBEX, mine?._id ?? '')).toBeUndefined();
   });
 
-  it('tells listeners of this process that events were appended', async () => {
-    const listener = jest.fn();
-    log.onAppend(listener);
-    await log.append(some(1));
-    expect(listener).toHaveBeenCalledTimes(1);
-  });
-
   it('forgets events older than a given time, but never the last one', async () => {
     const long = new Date(Date.now() - 40 * DAY_MS);
     const trim = () => log.removeBefore(new Date(Date.now() - 31 * DAY_MS));
