@@ -19,6 +19,19 @@ describe('the slots of a worker', () => {
     return target;
   };
 
+  it('are one for a subscription until an attempt succeeds, and again when one fails', () => {
+    const slots = new Slots(LIMITS);
+    const one = newTarget();
+    expect(slots.take(one)).toHaveLength(1);
+    expect(slots.take(one)).toHaveLength(0);
+    slots.record(one.subscription, false);
+    const taken = slots.take(one);
+    expect(taken).toHaveLength(7);
+    slots.record(one.subscription, true);
+    for (const slot of taken) slot.leave();
+    expect(slots.take(one)).toHaveLength(0);
+  });
+
   it('are free again when they are left, once each', () => {
     const slots = new Slots(LIMITS);
     const tenant = 'a tenant';
