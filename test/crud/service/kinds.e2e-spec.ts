@@ -24,7 +24,7 @@ class WeekdayInput extends RuleInput {
 }
 class GroupInput extends RuleInput {
   @IsNested(() => Guests) guests!: Guests;
-  @IsWholeNumber({ optional: true }) percent?: number;
+  @IsWholeNumber({ min: 100, optional: true }) percent?: number;
 }
 
 const summer = { kind: 'seasonal', name: 'Summer', from: '2027-06-01T00:00:00.000Z', percent: 20 };
@@ -53,6 +53,7 @@ describe('records of several kinds', () => {
     const { _id, createdAt, updatedAt, tenant, ...record } = await read(await rule(body));
     expect([_id, createdAt, updatedAt, tenant]).not.toContain(undefined);
     expect(record).toEqual(body);
+    expect(await read('/rules?fields=percent')).toMatchObject([{ _id }]);
   });
 
   it.each([

@@ -104,11 +104,14 @@ export function isRequiredByKind(kinds: Kinds | undefined, path: string): boolea
 /** Reads bodies by the class of their kind. */
 export class KindReader extends InputReader<object> {
   private readonly readers: ReadonlyMap<unknown, InputReader<object>>;
+  /** Reads the kind alone: of an unknown one, nobody knows by which rules the rest is to be read. */
+  private readonly ofKind: InputReader<object>;
 
   constructor(union: Type<object>, kinds: Kinds, extras: readonly string[]) {
     super(union, extras);
     const names = this.fields.map(({ name }) => name);
     const others = extras.filter((name) => !names.includes(name));
+    this.ofKind = new InputReader(withKind(class {}, [...kinds.keys()]));
     this.readers = new Map([...kinds].map(([kind, type]) => [kind, new InputReader(type, others)]));
   }
 
@@ -118,15 +121,16 @@ export class KindReader extends InputReader<object> {
   }
 
   override async read(body: unknown, options?: BodyOptions): Promise<object> {
-    const reader = isPlainObject(body) ? this.readers.get(body[KIND]) : undefined;
-    return reader ? reader.read(body, options) : super.read(body, options);
+    if (!isPlainObject(body)) return super.read(body, options);
+    const { [KIND]: kind } = body;
+    return this.readers.get(kind)?.read(body, options) ?? this.ofKind.read({ [KIND]: kind });
   }
 
   /** Reads a patch of a record whose kind is not known yet: as the one that it fits best. */
   override async readPatch(body: unknown, options?: BodyOptions): Promise<object> {
     const given = isPlainObject(body) ? body : {};
     const named = this.readers.get(given[KIND]);
-    if (KIND in given && !named) return super.readPatch(body, options);
+    if (KIND in given && !named) return this.ofKind.readPatch({ [KIND]: given[KIND] });
     const hasAll = ({ fields }: InputReader<object>) =>
       Object.keys(given).every((name) => fields.some((field) => field.name === name));
     const readers = [...this.readers.values()].sort((a, b) => Number(hasAll(b)) - Number(hasAll(a)));

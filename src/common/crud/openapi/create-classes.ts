@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Type } from '@nestjs/common';
 import { getSchemaPath, PartialType } from '@nestjs/swagger';
-import { fieldsOf, type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
+import { fieldAt, fieldsOf, type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { KIND } from '../definition/kinds.js';
 import { outputClassOf } from '../definition/output.js';
+import { nodesOf } from '../definition/schema-paths.js';
 import { onceFieldsOf } from '../routes/routes.js';
 import { whereClass } from './query-body.js';
-import { fieldSchema, ID_SCHEMA, recordSchema, viewSchema } from './record-schema.js';
+import { fieldSchema, ID_SCHEMA, recordSchema, shownPart, viewSchema } from './record-schema.js';
 import { anyOf, asUnion, CreatedResult, refTo, schemaClass } from './schema-class.js';
 
 /** The classes that name the schemas of a resource in the document. */
@@ -48,13 +49,17 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
   const kinds = ofKinds.map(([kind, type]) => {
     const shown = kindSchema(schema, type, definition);
     const shownClass = schemaClass(nameOfKind(label, kind), shown);
-    return { kind, record: shownClass, read: readOf(shownClass, shownClass.name, shown) };
+    return { kind, shown, record: shownClass, read: readOf(shownClass, shownClass.name, shown) };
   });
   if (kinds.length > 0) {
     asUnion(record, new Map(kinds.map((one) => [one.kind, one.record])));
     asUnion(read, new Map(kinds.map((one) => [one.kind, one.read])));
   }
-  const properties = { ...schema.properties, ...expanded };
+  const ofAll = ofAnyKind(
+    schema,
+    kinds.map(({ shown }) => shown),
+  );
+  const properties = { ...ofAll.properties, ...expanded };
   const part =
     options.output !== undefined && !view
       ? undefined
@@ -82,11 +87,17 @@ function createClass({ inputs, kinds, label }: CrudDefinition): Type<object> {
 
 /** What an update takes: of each field, what any kind does. */
 function updateSchema({ inputs, kinds }: CrudDefinition): JsonSchema {
-  const whole = jsonSchemaOf(inputs.update, { partial: true });
-  if (!kinds) return whole;
-  const ofKinds = [...kinds.values()].map((type) => jsonSchemaOf(type, { partial: true }).properties ?? {});
+  const schemas = [inputs.update, ...(kinds?.values() ?? [])].map((type) =>
+    jsonSchemaOf(type, { partial: true }),
+  );
+  const [whole = {}, ...ofKinds] = schemas;
+  return ofAnyKind(whole, ofKinds);
+}
+
+/** A schema in which each field is as in any of those of the kinds. */
+function ofAnyKind(whole: JsonSchema, kinds: readonly JsonSchema[]): JsonSchema {
   const properties = Object.entries(whole.properties ?? {}).map(([name, schema]) => {
-    const given = ofKinds.flatMap((one) => one[name] ?? []);
+    const given = kinds.flatMap(({ properties: own }) => own?.[name] ?? []);
     const distinct = given.filter(
       (one, i) => given.findIndex((other) => isDeepStrictEqual(one, other)) === i,
     );
@@ -99,15 +110,15 @@ function updateSchema({ inputs, kinds }: CrudDefinition): JsonSchema {
 function kindSchema(
   whole: JsonSchema,
   type: Type<object>,
-  { fieldRules, inputs }: CrudDefinition,
+  { entity, fieldRules, inputs, schema: stored }: CrudDefinition,
 ): JsonSchema {
   const own = new Map(fieldsOf(type).map((field) => [field.name, field]));
   const isOfOthers = (name: string) =>
     !own.has(name) && fieldsOf(inputs.create).some((one) => one.name === name);
   const shown = Object.entries(whole.properties ?? {}).filter(([name]) => !isOfOthers(name));
   const properties = shown.map(([name, schema]) => {
-    const field = own.get(name);
-    return [name, field?.values ? field.schema : schema];
+    const field = fieldAt(entity, name) ? undefined : own.get(name);
+    return [name, field ? shownPart(field.schema, nodesOf(stored).get(name)) : schema];
   });
   const required = shown
     .map(([name]) => name)

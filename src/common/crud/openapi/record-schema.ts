@@ -52,7 +52,7 @@ export function recordSchema(definition: CrudDefinition): JsonSchema {
  * The part of a nested class that clients see: without the members that the record's schema hides, and with
  * those that only the schema has, such as an identifier.
  */
-function shownPart(described: JsonSchema, node: SchemaNode | undefined): JsonSchema {
+export function shownPart(described: JsonSchema, node: SchemaNode | undefined): JsonSchema {
   const { items, properties, required = [], ...rest } = described;
   if (items && node) return { ...described, items: shownPart(items, node.entries ?? node) };
   const { members, schema } = node ?? {};
