@@ -52,6 +52,12 @@ const app = useResourceApp(
     isolationFields: { all: unlessCaller(hasRole('support'), { tenant: claims('tenants') }) },
   }),
   feature({
+    name: 'pages',
+    fields: text,
+    kept: { tenant },
+    isolationFields: { all: { tenant: claims('tenants') } },
+  }),
+  feature({
     name: 'leaks',
     fields: text,
     kept: { tenant },
@@ -137,8 +143,14 @@ describe('records of all tenants of a caller', () => {
   });
 
   it('are rejected without a tenant where there are several, and for others in bulk', async () => {
-    const { status, body } = await both.send('POST', '/sheets', { text: 'a' });
-    expect([status, body.errors]).toMatchObject([400, [{ pointer: '/tenant' }]]);
+    for (const [path, detail] of [
+      ['/sheets', 'Name one of them.'],
+      ['/pages', 'Send one with the value that the record is to have.'],
+    ] as const) {
+      const { status, body } = await both.send('POST', path, { text: 'a' });
+      const fault = { pointer: '/tenant', detail: expect.stringContaining(detail) as string };
+      expect([status, body.errors]).toEqual([400, [fault]]);
+    }
     const operations = [{ create: { text: 'a', tenant: GLOBEX } }, { create: { text: 'a' } }];
     const bulk = await of(ACME).send('POST', '/sheets/bulk', { operations });
     expect(bulk.body.results).toMatchObject([{ status: 403 }, { status: 201 }]);

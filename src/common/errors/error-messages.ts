@@ -72,7 +72,10 @@ export const errorMessages = {
       : `"${name}" is not an input field. Allowed: ${allowed.join(', ')}.`,
   forbiddenField: (name: string) => `You may not write "${name}". Leave it out.`,
   forbiddenValue: (name: string) => `"${name}" must be one of yours.`,
-  oneOfYours: (name: string) => `"${name}" is needed, since several are yours. Name one of them.`,
+  oneOfYours: (name: string, isInput: boolean) =>
+    isInput
+      ? `"${name}" is needed, since several are yours. Name one of them.`
+      : `Your token has several values of "${name}". Send one with the value that the record is to have.`,
   nullOnCreate: (name: string) => `"${name}" must not be null. Leave the field out instead.`,
   nullOnRequired: (name: string) => `"${name}" is required and cannot be removed with null.`,
   requiredField: (name: string) => `"${name}" is required.`,

@@ -15,6 +15,12 @@ import { useResourceApp } from '../../support/resource-app.js';
 class Size {
   @IsNumber({ min: -10, max: 10, optional: true }) width?: number;
 }
+class Words {
+  @IsText({ max: 9 }) text!: string;
+  @IsListOf(IsText({ max: 9 }), { max: 9 }) get words() {
+    return this.text.split(' ');
+  }
+}
 const optional = { optional: true };
 const shelves = resource({ name: 'shelves', class: 'Shelf' });
 const csv = { Accept: 'text/csv' };
@@ -35,6 +41,7 @@ describe('a list as CSV', () => {
       query: { filter: ['name'], sort: ['name'] },
     }),
     CrudModule.forFeature(shelves),
+    feature({ name: 'notes', output: Words }),
     feature({
       name: 'boxes',
       class: 'Box',
@@ -66,6 +73,8 @@ describe('a list as CSV', () => {
     ['-1', "'-1"],
     ['@x', "'@x"],
     ['\t=1', "'\t=1"],
+    ['\n=1', '"\'\n=1"'],
+    ['＝1', "'＝1"],
     ['=a,"b"', '"\'=a,""b"""'],
     ['1=1', '1=1'],
   ])('writes the text %j as a cell that no spreadsheet takes for a formula', async (name, cell) => {
@@ -91,6 +100,9 @@ describe('a list as CSV', () => {
       const { status, body } = await app.get(`/wares?fields=name,tags${query}`, { headers: csv });
       expect([status, body.errors]).toEqual([400, [{ parameter: 'fields', detail }]]);
     }
+    expect((await app.get('/notes?fields=words', { headers: csv })).status).toBe(400);
+    await app.post('/notes', { text: 'tea' });
+    expect(withoutIds(await app.get('/notes', { headers: csv }))).toBe('_id,text\r\nid,tea\r\n');
     const { body } = await app.post('/wares/query', { fields: ['size'] }, { headers: csv });
     expect(body.errors).toMatchObject([{ pointer: '/fields' }]);
   });

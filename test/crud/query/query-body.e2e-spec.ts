@@ -1,6 +1,7 @@
 import { type CanActivate, type ExecutionContext, UseGuards, UseInterceptors } from '@nestjs/common';
 import { tap } from 'rxjs';
 import { CrudController, CrudModule, type ListQuery } from '../../../src/common/crud/index.js';
+import { IsDecimal } from '../../../src/common/fields/index.js';
 import type { TenantScope } from '../../../src/common/tenancy/index.js';
 import { created, each } from '../../support/records.js';
 import { feature, OF_TENANT, resource } from '../../support/resource.js';
@@ -31,6 +32,7 @@ const imports = [
   CrudModule.forFeature(own, { controller: OwnController }),
   ...guarded.map((options) => CrudModule.forFeature(options, { providers: guards })),
   feature({ name: 'closed', ...OF_TENANT, disable: ['get'] }),
+  feature({ name: 'wares', fields: { price: IsDecimal({ scale: 2 }) }, query: { filter: ['price'] } }),
 ];
 
 const app = useTestApp({ root: serviceWith({ imports }) });
@@ -123,7 +125,7 @@ describe('queries in bodies', () => {
     [{ title: { exists: 1 } }, '/title/exists', '"exists" must be true or false.'],
     [{ title: { in: 'a' } }, '/title/in', IN_BOUNDS],
     [{ title: { in: Array(501).fill('a') } }, '/title/in', IN_BOUNDS],
-    [{ createdAt: { gt: null } }, '/createdAt/gt', saying('a timestamp')],
+    [{ createdAt: { gt: null } }, '/createdAt/gt', saying('such as 2026-12-31T12:00:00Z.')],
     [{ or: [] }, '/or', '"or" must be a list of 1 to 20 objects of conditions.'],
     [{ and: Array(21).fill({}) }, '/and', '"and" must be a list of 1 to 20 objects of conditions.'],
     [deep(6), '/not'.repeat(6), '"where" has at most 5 levels of and, or and not. Leave some out.'],
@@ -150,6 +152,12 @@ describe('queries in bodies', () => {
     [{ limit: 1, offset: 0, after: 'x' }, '/after', '"after" cannot be combined with "offset".'],
     [{ limit: 1, after: 'x' }, '/after', saying('is not a cursor of this list')],
   ])('rejects another fault at its place (case %#)', expectFault);
+
+  it('says that a decimal number is written in quotes', async () => {
+    const { body } = await ask('/wares', { where: { price: 10, or: [{ price: { in: ['10', 'ten'] } }] } });
+    const [number, list] = ['"price" must be a number in quotes.', saying('each a number in quotes.')];
+    expect(body.errors).toMatchObject([{ detail: number }, { detail: list }]);
+  });
 
   it('takes the largest tree', async () => {
     expect((await ask('/todos', { where: deep(5) })).status).toBe(200);

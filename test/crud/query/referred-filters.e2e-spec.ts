@@ -123,7 +123,7 @@ describe('a field of a referred record that nobody may filter by', () => {
     );
 
   it.each([
-    ['team.nowhere', 'which is no single value of Team'],
+    ['team.nowhere', 'which is no single value of the class Team'],
     ['team.text', 'it names "text", which the function of output may hide'],
     ['teem.text', 'which the schema does not have'],
   ])('stops the start: %s', async (filter, reason) => {

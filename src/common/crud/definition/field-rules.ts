@@ -94,6 +94,7 @@ export function checkFieldRules(definition: CrudDefinition, fail: Fail): void {
     const isSent = (path: string) => !isPart(path) && inputs.some(({ name }) => isWithin(path, name));
     const open = ACTIONS.find((one) => asked[one] && !disabled.has(one) && !needsToken(isolation[one]));
     failIf(fail, `fields.${field} `, {
+      'says nothing. Write read, write or both.': !read && !write,
       'is not a field of the schema. Name one of its own fields, without dots.':
         field.includes('.') || !(schema.path(field) || schema.pathType(field) === 'nested'),
       'isolates records. Choose another field.':

@@ -294,7 +294,7 @@ function requireReferred(
   const { to } = reference;
   const name = path.slice(reference.path.length + 1);
   const field = filterFieldOf(entitySchemaOf(to), name, fieldAt(to, name)?.values);
-  if (!field) return fail(`query.filter names "${path}", which is no single value of ${to.name}.`);
+  if (!field) return fail(`query.filter names "${path}", which is no single value of the class ${to.name}.`);
   return { ...field, path, within: undefined, referred: { reference, field } };
 }
 

@@ -1,6 +1,8 @@
 import type { SchemaType } from 'mongoose';
 import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
+import { fieldAt } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import { outputClassOf } from '../definition/output.js';
 import { SCALARS } from '../definition/query-definition.js';
 import type { ListQuery } from '../query/list-query.js';
 import type { Framing } from './record-stream.js';
@@ -37,9 +39,12 @@ export function csvOf(definition: CrudDefinition, { fields, expand, isBody }: Li
   };
 }
 
-/** Whether a field has single values; what an output computes is taken as it comes. */
+/** Whether a field has single values. */
 function isFlat(definition: CrudDefinition, name: string): boolean {
-  const { schema } = definition;
+  const { options, schema } = definition;
+  const view = outputClassOf(options.output);
+  const { list, nested } = (view && fieldAt(view, name)) ?? {};
+  if (list || nested) return false;
   const type = typeOf(definition, name);
   return type ? type.instance in SCALARS || type.instance === 'UUID' : schema.pathType(name) !== 'nested';
 }
@@ -49,7 +54,7 @@ function typeOf({ schema }: CrudDefinition, name: string): SchemaType | undefine
 }
 
 /** A spreadsheet takes such a text for a formula (https://owasp.org/www-community/attacks/CSV_Injection). */
-const FORMULA = /^[=+\-@\t\r]/;
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 
 /** @param isNumber whether a text is a decimal number, which is no formula */
 function cellOf(value: unknown, isNumber = false): string {

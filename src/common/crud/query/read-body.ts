@@ -158,17 +158,22 @@ class WhereReader {
     }
     if (operator !== 'in' && operator !== 'nin') {
       const value = valueOf(field, operand, operator === 'eq' || operator === 'ne');
-      return value === undefined ? refuse(field.shape) : [value];
+      return value === undefined ? refuse(shapeOf(field)) : [value];
     }
     if (!Array.isArray(operand) || operand.length === 0 || operand.length > BODY_LIMITS.values)
       return refuse(`a list of 1 to ${BODY_LIMITS.values} values`);
     const values = operand.map((each) => valueOf(field, each, true));
-    return values.includes(undefined) ? refuse(`a list of values, each ${field.shape}`) : values;
+    return values.includes(undefined) ? refuse(`a list of values, each ${shapeOf(field)}`) : values;
   }
 
   private refuse(path: Path, detail: string): void {
     this.violations.push({ pointer: toPointer(path), detail });
   }
+}
+
+/** What a value must be in JSON, where a number that may be beyond a double is a string, and nothing is encoded. */
+function shapeOf({ kind, schema, shape }: FilterField): string {
+  return kind === 'number' && schema.type === 'string' ? `${shape} in quotes` : shape.replace(/ \(.*\)$/, '');
 }
 
 /** A value of JSON in the type that the store has for a field; undefined if it is none. Nothing is converted. */

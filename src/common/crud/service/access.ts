@@ -157,7 +157,7 @@ export class Access {
     isolation: Readonly<Record<string, unknown>>,
     input: Readonly<Record<string, unknown>>,
   ): Record<string, unknown> {
-    const { isolation: sources, schema } = this.definition;
+    const { inputFields, isolation: sources, schema } = this.definition;
     const values = Object.entries(isolation).map(([field, value]) => {
       if (!sources.create[field]?.isList) return [field, value];
       const pointer = toPointer([field]);
@@ -166,7 +166,8 @@ export class Access {
       const found = given === undefined ? own : own.filter((one) => isIsolatedBy(schema, field, given, one));
       if (found.length === 0)
         throw new ForbiddenFieldError([{ pointer, detail: errorMessages.forbiddenValue(field) }]);
-      if (found.length > 1) throw new ValidationError([{ pointer, detail: errorMessages.oneOfYours(field) }]);
+      const detail = errorMessages.oneOfYours(field, inputFields.includes(field));
+      if (found.length > 1) throw new ValidationError([{ pointer, detail }]);
       return [field, found[0]];
     });
     return Object.fromEntries(values) as Record<string, unknown>;

@@ -121,21 +121,22 @@ export async function isReadable(
   const isReached = Object.entries(isolation.get).every(
     ([field, source]) => isolation[action][field] === source,
   );
-  try {
-    const readable = isReached
-      ? await resource.guards.permitted(scope, [record])
-      : await readableRecords(resource, scope, [record._id], { idsOnly: true });
-    return readable.length > 0;
-  } catch (error) {
-    if (isRefusal(error)) return false;
-    throw error;
-  }
+  const reading = isReached
+    ? resource.guards.permitted(scope, [record])
+    : readableRecords(resource, scope, [record._id], { idsOnly: true });
+  return (await reading.catch(noneIfRefused)).length > 0;
 }
 
 /** Whether an error means that the caller may not read a resource, rather than that something went wrong. */
 export function isRefusal(error: unknown): boolean {
   if (error instanceof DomainError) return error.status < 500;
   return error instanceof HttpException && error.getStatus() < 500;
+}
+
+/** @throws the error, unless it is a refusal, which leaves nothing to read */
+function noneIfRefused(error: unknown): readonly never[] {
+  if (isRefusal(error)) return [];
+  throw error;
 }
 
 /** The place of an identifier in a shown record. */
@@ -177,16 +178,11 @@ export class Expansion {
   ): Promise<ReadonlyMap<string, object>> {
     const target = this.registry.of(to);
     if (target.definition.disabled.has('get') || ids.length === 0) return new Map();
-    try {
-      const records = await readableRecords(target, this.scope, ids);
-      const { caller } = this.scope;
-      return new Map(
-        records.map((record) => [record._id.toHexString(), target.definition.present(record, caller)]),
-      );
-    } catch (error) {
-      if (isRefusal(error)) return new Map();
-      throw error;
-    }
+    const records = await readableRecords(target, this.scope, ids).catch(noneIfRefused);
+    const { caller } = this.scope;
+    return new Map(
+      records.map((record) => [record._id.toHexString(), target.definition.present(record, caller)]),
+    );
   }
 }
 
