@@ -54,10 +54,7 @@ function reportOf(database: Database): Pick<Database, 'ping' | 'unavailable'> {
   };
 }
 
-/**
- * How long a worker may take to end before it is cut off; its claims then become due again. Unit:
- * milliseconds.
- */
+/** How long a worker may take to end before it is cut off; its claims then become due again. Unit: milliseconds. */
 const WORKER_END_MS = 8_000;
 
 /**

@@ -3,9 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { mongo } from 'mongoose';
 
-/**
- * A setting that the service cannot start with. The message is one line: the variable and its valid values.
- */
+/** A setting that the service cannot start with. The message is one line: the variable and its valid values. */
 export class ConfigurationError extends Error {
   /**
    * @param variable name of the environment variable

@@ -62,9 +62,7 @@ export interface CrudOverrides {
   imports?: ModuleMetadata['imports'];
 }
 
-/**
- * The registries of an application's resources and outboxes; one instance of each.
- */
+/** The registries of an application's resources and outboxes; one instance of each. */
 @Global()
 @Module({
   imports: SHARED_MODULES,
@@ -115,10 +113,7 @@ class CrudRegistryModule implements NestModule, OnModuleInit, BeforeApplicationS
   }
 }
 
-/**
- * Makes resources: the controller, service, validation, documentation, isolation, hooks and events of an
- * entity.
- */
+/** Makes resources: the controller, service, validation, documentation, isolation, hooks and events of an entity. */
 @Module({})
 export class CrudModule {
   /**
@@ -215,10 +210,7 @@ export class CrudModule {
   }
 }
 
-/**
- * A generated controller must come from these very options; one made from other options serves another
- * resource.
- */
+/** A generated controller must come from these very options; one made from other options serves another resource. */
 function checkSame(controller: Type<object>, definition: CrudDefinition, options: object, fail: Fail): void {
   if (definition.options === options) return;
   fail(
@@ -235,9 +227,7 @@ function checkService(service: Type<object>, options: object, fail: Fail): void 
   checkConstructor(service, fail);
 }
 
-/**
- * A controller calls the methods of the service it was made with; the generated service does not have them.
- */
+/** A controller calls the methods of the service it was made with; the generated service does not have them. */
 function checkServiceOf(controller: Type<object>, service: Type<object>, fail: Fail): void {
   const expected = serviceOf(controller);
   if (!expected || service === expected || service.prototype instanceof expected) return;
@@ -246,9 +236,7 @@ function checkServiceOf(controller: Type<object>, service: Type<object>, fail: F
   );
 }
 
-/**
- * The service waits for the hooks. For such a circle, Nest's only message is that a symbol is not a string.
- */
+/** The service waits for the hooks. For such a circle, Nest's only message is that a symbol is not a string. */
 function checkInjected(
   hooks: Type<object>,
   entity: Type<object>,

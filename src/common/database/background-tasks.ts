@@ -4,9 +4,7 @@ import { Logger } from '@nestjs/common';
 import { OUTAGE } from '../errors/index.js';
 import { OPEN_RETRY_MS } from './database-limits.js';
 
-/**
- * Work on the database that no request waits for. It ends early, between two steps, when the process stops.
- */
+/** Work on the database that no request waits for. It ends early, between two steps, when the process stops. */
 export type BackgroundTask = (stopping: AbortSignal) => Promise<void>;
 
 /** Runs tasks in the background and retries those that fail. */

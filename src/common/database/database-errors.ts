@@ -20,9 +20,7 @@ const SOCKET_CODES = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ER
 /** An operation did not end before its deadline. */
 export class DeadlineError extends Error {}
 
-/**
- * Whether an operation ended because of its duration, which may be the network's fault as well as its own.
- */
+/** Whether an operation ended because of its duration, which may be the network's fault as well as its own. */
 export function isTimeout(error: unknown): boolean {
   return error instanceof DeadlineError || error instanceof mongo.MongoNetworkTimeoutError;
 }

@@ -38,10 +38,7 @@ export const OPERATION_LIMITS = Object.freeze({ maxTimeMS: 1_600 });
 /** The last resort, beyond all of the driver's own limits. Unit: milliseconds. */
 export const CALL_DEADLINE_MS = 3_600;
 
-/**
- * How long to check that the database can be reached after an operation ran into a time limit. Unit:
- * milliseconds.
- */
+/** How long to check that the database can be reached after an operation ran into a time limit. Unit: milliseconds. */
 export const PROBE_MS = 400;
 
 /** How often to retry opening the database at the start. Unit: milliseconds. */

@@ -39,9 +39,7 @@ const READ_FROM = /^(?:readPreference|readPreferenceTags|maxStalenessSeconds)=/i
 /** The server to connect to: the configured MongoDB, or the embedded database, which it runs. */
 export class DatabaseServer {
   private embedded?: Promise<EmbeddedMongodb>;
-  /**
-   * All that were started: one that this process runs, and handles of others' that this process must not end.
-   */
+  /** All that were started: one that this process runs, and handles of others' that this process must not end. */
   private readonly started: Promise<EmbeddedMongodb>[] = [];
 
   constructor(private readonly options: DatabaseOptions | SharedOptions) {}
@@ -116,10 +114,7 @@ export class DatabaseServer {
   }
 }
 
-/**
- * The connection string without a read preference: a secondary may lack data that a client was told is
- * stored.
- */
+/** The connection string without a read preference: a secondary may lack data that a client was told is stored. */
 function readingFromPrimary(uri: string): string {
   const [address = uri, options] = uri.split('?', 2);
   if (options === undefined) return uri;
@@ -127,10 +122,7 @@ function readingFromPrimary(uri: string): string {
   return `${address}?${kept.join('&')}`;
 }
 
-/**
- * Loads the package of the embedded database, only if needed: an application with a MongoDB can do without
- * it.
- */
+/** Loads the package of the embedded database, only if needed: an application with a MongoDB can do without it. */
 async function embeddedMongodb() {
   try {
     return await import('nestjs-mongo-crud-embedded');

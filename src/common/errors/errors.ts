@@ -385,9 +385,7 @@ export class FrameworkError extends DomainError {
   }
 }
 
-/**
- * An error with a status, raised by the HTTP server or one of its plugins. Its text is not meant for clients.
- */
+/** An error with a status, raised by the HTTP server or one of its plugins. Its text is not meant for clients. */
 export class ServerRefusalError extends Error {
   /** @param statusCode status that the server meant to answer with */
   constructor(

@@ -287,10 +287,7 @@ function memberOf(response: unknown, name: string): unknown {
 const MESSAGE =
   /^((?:[\w$-]+\.)*)(?:each value in )?(?:nested )?(?:property )?(?:"([^"]+)"|([\w$-]+)) (?:must|should|is not)\b/;
 
-/**
- * One message of a ValidationPipe as a fault of the field that it names, or of the whole body if it names
- * none.
- */
+/** One message of a ValidationPipe as a fault of the field that it names, or of the whole body if it names none. */
 function toViolation(message: string): Violation {
   const [, parents = '', quoted, plain = ''] = MESSAGE.exec(message) ?? [];
   const segments = [...parents.split('.').filter(Boolean), ...((quoted ?? plain) ? [quoted ?? plain] : [])];

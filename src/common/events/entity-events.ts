@@ -102,10 +102,7 @@ export class EntityEventPublisher {
     while (this.running.size > 0) await Promise.all(this.running);
   }
 
-  /**
-   * Called one by one, no listener can keep the event from another: `emitAsync` stops at the first that
-   * throws.
-   */
+  /** Called one by one, no listener can keep the event from another: `emitAsync` stops at the first that throws. */
   private listenersOf<Entity>(name: string): EntityListener<Entity>[] {
     const named = this.emitter.listeners(name) as EntityListener<Entity>[];
     const any = this.emitter.listenersAny().map((listener): EntityListener<Entity> => {

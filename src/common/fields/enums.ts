@@ -21,10 +21,7 @@ export function IsOneOf(choices: EnumValues, options: ScalarOptions<string | num
 /** A TypeScript enum, or an array of the values. */
 export type EnumValues = Readonly<Record<string, string | number>> | readonly (string | number)[];
 
-/**
- * The values of an enum or an array. The reverse mapping of a numeric enum, from numbers to names, is left
- * out.
- */
+/** The values of an enum or an array. The reverse mapping of a numeric enum, from numbers to names, is left out. */
 export function enumValuesOf(choices: EnumValues): readonly (string | number)[] {
   if (Array.isArray(choices)) return [...new Set(choices as readonly (string | number)[])];
   const entries = Object.entries(choices as Record<string, string | number>);

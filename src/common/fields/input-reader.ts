@@ -25,9 +25,7 @@ export interface BodyOptions {
   readonly unnamed?: readonly string[];
 }
 
-/**
- * Reads bodies strictly as a class describes them: only its fields, without coercing or dropping anything.
- */
+/** Reads bodies strictly as a class describes them: only its fields, without coercing or dropping anything. */
 export class InputReader<T extends object> {
   readonly fields: readonly FieldDescription[];
 
@@ -391,10 +389,7 @@ const fieldMessages = {
   noFields: 'The object has no fields that could be checked.',
 };
 
-/**
- * Bodies that a reader has checked, and need not be checked again. A copy is another object and is checked
- * again.
- */
+/** Bodies that a reader has checked, and need not be checked again. A copy is another object and is checked again. */
 const checked = new WeakMap<object, object>();
 
 /** Remembers that a reader has checked a body. */

@@ -75,9 +75,7 @@ function textSchema({ min = 0, max, countsOuterSpace = true, maxTotal }: TextBou
   };
 }
 
-/**
- * Matches texts of `min` to `max` characters between white space, for readers that count as JavaScript does.
- */
+/** Matches texts of `min` to `max` characters between white space, for readers that count as JavaScript does. */
 function trimmedPattern(min: number, max: number): string {
   const longer = max > 1 ? `(?:[\\s\\S]{${Math.max(min - 2, 0)},${max - 2}}\\S)` : '';
   const text = `\\S${longer}${longer !== '' && min < 2 ? '?' : ''}`;
@@ -106,10 +104,7 @@ export function IsTextList(options: TextListOptions): FieldDecorator {
   return decoratorOf(listRule('isTextList', textRule(entry), { min, max }), options);
 }
 
-/**
- * Whether a text is well-formed Unicode. A lone surrogate has no UTF-8 form: another character would be
- * stored.
- */
+/** Whether a text is well-formed Unicode. A lone surrogate has no UTF-8 form: another character would be stored. */
 export function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
 }

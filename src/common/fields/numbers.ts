@@ -104,10 +104,7 @@ function exampleOf({ example, min, scale }: DecimalOptions): string {
   return example ?? (min === undefined ? `12${scale > 0 ? `.${'5'.padEnd(scale, '0')}` : ''}` : String(min));
 }
 
-/**
- * Compares two decimal strings, such as "12.50" and "-3", exactly: negative, zero or positive, as a sort
- * expects.
- */
+/** Compares two decimal strings, such as "12.50" and "-3", exactly: negative, zero or positive, as a sort expects. */
 function compareDecimals(left: string, right: string): number {
   const scale = Math.max(fractionOf(left).length, fractionOf(right).length);
   const difference = unscaled(left, scale) - unscaled(right, scale);

@@ -25,10 +25,7 @@ export function storeOf(field: DeclaredField, inWork: SchemasInWork = new Map())
   } as SchemaDefinitionProperty;
 }
 
-/**
- * Mongoose's definition of a class: its field decorators and its `@Prop()`s, merged for fields that have
- * both.
- */
+/** Mongoose's definition of a class: its field decorators and its `@Prop()`s, merged for fields that have both. */
 export function definitionOf(target: Type<object>, inWork: SchemasInWork = new Map()): SchemaDefinition {
   const props = propsOf(target);
   for (const options of props.values()) nameStoreTypes(options);
@@ -72,10 +69,7 @@ function namesOf(target: Type<object>): Set<string> {
   return new Set(names);
 }
 
-/**
- * Explicit options of `@Prop()` win. A type that it inferred from TypeScript is less specific than the
- * decorator.
- */
+/** Explicit options of `@Prop()` win. A type that it inferred from TypeScript is less specific than the decorator. */
 function merged(target: Type<object>, field: DeclaredField, prop: unknown, inWork: SchemasInWork): unknown {
   if (typeof prop !== 'object' || prop === null || Array.isArray(prop) || !('type' in prop)) return prop;
   const { type, ...options } = prop;

@@ -42,10 +42,7 @@ const JSON_TYPE = 'application/json';
 export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 export const NDJSON_TYPE = 'application/x-ndjson';
 
-/**
- * type/subtype with parameters (RFC 9110, section 8.3.1). The first group is the type, the second the
- * parameters.
- */
+/** type/subtype with parameters (RFC 9110, section 8.3.1). The first group is the type, the second the parameters. */
 const MEDIA_TYPE =
   /^([\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+)((?: *; *[\w-]+=(?:[\w.+-]+|"[^"\\]*"))*) *;?$/;
 
@@ -89,10 +86,7 @@ const FREE_CHUNKS = 4_096;
 /** Minimum average size of the chunks of a body with more of them. Unit: bytes. */
 const MIN_CHUNK = 16;
 
-/**
- * Number of chunks to keep before joining them: each has its own buffer in Node, which takes some 400 bytes
- * more.
- */
+/** Number of chunks to keep before joining them: each has its own buffer in Node, which takes some 400 bytes more. */
 const MAX_PARTS = 256;
 
 /** Maximum total size of bodies that have not arrived as a whole. Unit: bytes. */

@@ -60,10 +60,7 @@ function readList(header: string): Weighted[] {
   });
 }
 
-/**
- * Adds a request header to those that the response depends on (RFC 9110, section 12.5.5), such as CORS's
- * `Origin`.
- */
+/** Adds a request header to those that the response depends on (RFC 9110, section 12.5.5), such as CORS's `Origin`. */
 export function varyBy(reply: HttpResponse, header: string): void {
   const named = [reply.getHeader('Vary') ?? []].flat().flatMap((names) => String(names).split(', '));
   if (!named.includes(header)) reply.header('Vary', [...named, header].join(', '));

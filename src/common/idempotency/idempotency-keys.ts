@@ -69,10 +69,7 @@ interface UnitResult {
 /** How long an answer is kept. Unit: milliseconds. */
 const KEPT_MS = 24 * 60 * 60 * 1_000;
 
-/**
- * How long a silent process keeps a key: less than the promised 10 s, since clocks differ. Unit:
- * milliseconds.
- */
+/** How long a silent process keeps a key: less than the promised 10 s, since clocks differ. Unit: milliseconds. */
 const LEASE_MS = 8_000;
 
 /** Answers from this size on are compressed: results repeat each other. Unit: bytes. */

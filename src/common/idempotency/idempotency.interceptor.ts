@@ -135,10 +135,7 @@ function readKey({ headers }: HttpRequest, handler: object): string | undefined 
   throw new ValidationError([{ parameter: HEADER, detail: errorMessages.idempotencyKey(HEADER) }]);
 }
 
-/**
- * Stores the answers to requests with an `Idempotency-Key` and replays them; see {@link
- * IdempotencyInterceptor}.
- */
+/** Stores the answers to requests with an `Idempotency-Key` and replays them; see {@link IdempotencyInterceptor}. */
 @Global()
 @Module({
   imports: [

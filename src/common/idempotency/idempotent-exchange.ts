@@ -120,9 +120,7 @@ export class IdempotentExchange {
     }, RENEWAL_MS).unref();
   }
 
-  /**
-   * The part of an answer that is stored; undefined for a failure, since repeating the request may succeed.
-   */
+  /** The part of an answer that is stored; undefined for a failure, since repeating the request may succeed. */
   private answerOf(payload: unknown): KeptAnswer | undefined {
     const { statusCode: status } = this.reply;
     if (status >= 500 || this.isForgotten) return undefined;

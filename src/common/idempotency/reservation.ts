@@ -74,9 +74,7 @@ export class Reservation {
     }
   }
 
-  /**
-   * The first record of a resource, if an earlier attempt has stored it and this one has not asked for it.
-   */
+  /** The first record of a resource, if an earlier attempt has stored it and this one has not asked for it. */
   async recall<T>(resource: string, find: InsertSteps<T>['find']): Promise<T | undefined> {
     const isAskedFor = this.numbersOf(resource).size > 0;
     return this.resumed && !isAskedFor ? find(this.idOf(resource, 0)) : undefined;
@@ -113,9 +111,7 @@ export class Reservation {
     return numbers;
   }
 
-  /**
-   * An identifier with the time of the reservation, just as other identifiers contain their creation time.
-   */
+  /** An identifier with the time of the reservation, just as other identifiers contain their creation time. */
   private idOf(resource: string, number: number): Types.ObjectId {
     const name = [this.seed.toHexString(), this.item, resource, number].join('/');
     const hash = createHash('sha256').update(name).digest();

@@ -4,9 +4,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 /** Figures of the process itself: CPU, memory, event loop, garbage collection. */
 let ofProcess: Registry | undefined;
 
-/**
- * The figures of one application in the text format of Prometheus. No label contains a tenant or a URL.
- */
+/** The figures of one application in the text format of Prometheus. No label contains a tenant or a URL. */
 @Injectable()
 export class Metrics {
   static readonly CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
@@ -39,9 +37,7 @@ export class Metrics {
     return (await this.registry.metrics()) + (await this.ofProcess().metrics());
   }
 
-  /**
-   * Created at the first scrape, since observing takes time that a process without scrapes need not spend.
-   */
+  /** Created at the first scrape, since observing takes time that a process without scrapes need not spend. */
   private ofProcess(): Registry {
     if (!ofProcess) {
       ofProcess = new Registry();

@@ -33,10 +33,7 @@ const CLOSING_KEEP_ALIVE_MS = 100;
 
 const REQUEST_ID = /^[\w.-]{1,64}$/;
 
-/**
- * The Fastify server that Nest runs on. Every error, even that of a broken request line, is a problem (RFC
- * 9457).
- */
+/** The Fastify server that Nest runs on. Every error, even that of a broken request line, is a problem (RFC 9457). */
 export function createHttpAdapter({
   bodyLimit,
   trustedProxies,
@@ -102,10 +99,7 @@ export function createHttpAdapter({
 class HttpAdapter extends FastifyAdapter {
   readonly knownPaths = new KnownPaths(this.getInstance());
 
-  /**
-   * Nest calls this once every route exists. Its own handler would throw an exception that looks like a
-   * feature's.
-   */
+  /** Nest calls this once every route exists. Its own handler would throw an exception that looks like a feature's. */
   override setNotFoundHandler(): ReturnType<FastifyAdapter['setNotFoundHandler']> {
     this.knownPaths.refuseOthers();
     return super.setNotFoundHandler(() => {

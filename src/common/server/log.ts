@@ -60,10 +60,7 @@ function escaped(argument: unknown): unknown {
 
 type Level = 'info' | 'error' | 'warn' | 'debug' | 'trace' | 'fatal';
 
-/**
- * Lets Nest and the features write to the log: `logger.warn({ …fields }, 'message')` or
- * `logger.warn('message')`.
- */
+/** Lets Nest and the features write to the log: `logger.warn({ …fields }, 'message')` or `logger.warn('message')`. */
 export class PinoLogger implements LoggerService {
   private readonly outages = new Outages();
 
@@ -81,10 +78,7 @@ export class PinoLogger implements LoggerService {
   readonly verbose = (...args: unknown[]): void => this.write('trace', args);
   readonly fatal = (...args: unknown[]): void => this.write('fatal', args);
 
-  /**
-   * Nest's Logger appends its context, the name of the logger, as the last argument; errors have a stack
-   * before it.
-   */
+  /** Nest's Logger appends its context, the name of the logger, as the last argument; errors have a stack before it. */
   private write(level: Level, [first, ...rest]: unknown[]): void {
     const context = rest.at(-1);
     if (typeof first === 'object' && first !== null && !(first instanceof Error)) {

@@ -114,10 +114,7 @@ function sizeOf(payload: unknown): number {
   return typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
 }
 
-/**
- * Sets the headers of the compressed response: no length or ranges, and a weak validator (RFC 9110, section
- * 8.8.1).
- */
+/** Sets the headers of the compressed response: no length or ranges, and a weak validator (RFC 9110, section 8.8.1). */
 function announceGzip(reply: FastifyReply): void {
   reply.header('Content-Encoding', 'gzip').removeHeader('Content-Length').removeHeader('Accept-Ranges');
   const tag = reply.getHeader('ETag');

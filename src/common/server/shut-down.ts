@@ -99,20 +99,14 @@ async function finishRequests(app: NestFastifyApplication, connections: OpenConn
   clearTimeout(cutOff);
 }
 
-/**
- * How long a client may take to send its next request, whose answer then closes the connection. Unit:
- * milliseconds.
- */
+/** How long a client may take to send its next request, whose answer then closes the connection. Unit: milliseconds. */
 const NEXT_REQUEST_MS = 1_500;
 /** How often to look whether all connections are closed before that. Unit: milliseconds. */
 const CHECK_MS = 25;
 /** Maximum time to wait for a moment without new events. Unit: milliseconds. */
 const QUIET_MS = 3_000;
 
-/**
- * The connections of a server, which it can give up without losing a request. Create it before the server
- * listens.
- */
+/** The connections of a server, which it can give up without losing a request. Create it before the server listens. */
 class OpenConnections {
   private readonly sockets = new Set<Socket>();
   private readonly unanswered = new Set<ServerResponse>();

@@ -327,9 +327,7 @@ export function fieldSets(fields: IsolationFields): readonly (readonly string[])
   );
 }
 
-/**
- * Makes an {@link IsolationSource} of a path parameter, such as `routeParam('postId')`. It needs no token.
- */
+/** Makes an {@link IsolationSource} of a path parameter, such as `routeParam('postId')`. It needs no token. */
 export const routeParam = byName((param) =>
   Object.assign((_caller: TenantContext, { params }: IsolationRequest) => params[param], {
     anonymous: true,

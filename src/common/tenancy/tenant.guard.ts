@@ -178,9 +178,7 @@ function nameOnPrototype(type: Type, method: unknown): string {
 export interface Identity {
   readonly tenant: string | undefined;
   readonly subject: string | undefined;
-  /**
-   * Values of the isolation fields of the route, then of the items of a batch; null if a value is missing.
-   */
+  /** Values of the isolation fields of the route, then of the items of a batch; null if a value is missing. */
   readonly scopes: readonly (Readonly<Record<string, unknown>> | null)[];
 }
 

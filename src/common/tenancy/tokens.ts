@@ -116,10 +116,7 @@ function isForAccess({ typ }: { typ?: unknown }, payload: JWTPayload): boolean {
   return !OF_ID_TOKENS.some((name) => Object.hasOwn(payload, name));
 }
 
-/**
- * The granted scopes of a token: `scope` (RFC 9068, section 2.2.3), or some providers' `scp`, which may be a
- * list.
- */
+/** The granted scopes of a token: `scope` (RFC 9068, section 2.2.3), or some providers' `scp`, which may be a list. */
 function scopesOf({ scope, scp }: JWTPayload): unknown[] {
   const given = scope ?? scp;
   if (Array.isArray(given)) return given;
@@ -143,10 +140,7 @@ export function bearerTokenOf({ headers }: Pick<HttpRequest, 'headers'>): string
 const FETCH_MS = 3_000;
 /** Maximum size of the response. Unit: bytes. */
 const MAX_BYTES = 1_048_576;
-/**
- * Age at which the keys are fetched again, so that a withdrawn key is not accepted for longer. Unit:
- * milliseconds.
- */
+/** Age at which the keys are fetched again, so that a withdrawn key is not accepted for longer. Unit: milliseconds. */
 const FRESH_MS = 600_000;
 /** How long the keys are used if they cannot be fetched again. Unit: milliseconds. */
 const USABLE_MS = 86_400_000;
@@ -196,9 +190,7 @@ class KeySet {
     throw new AuthenticationUnavailableError({ cause: this.failure });
   }
 
-  /**
-   * Fetches the keys, unless they were fetched just now. Concurrent requests share one fetch. Never rejects.
-   */
+  /** Fetches the keys, unless they were fetched just now. Concurrent requests share one fetch. Never rejects. */
   private refresh(): Promise<void> {
     const now = Date.now();
     if (this.fetching) return this.fetching;

@@ -7,9 +7,7 @@ import { IsIdentifier, IsOneOf, IsText, IsTextList } from '../../fields/index.js
 /** The collection of the audit records of all resources. */
 export const AUDITS = 'audits';
 
-/**
- * Outcome of a write. It stays `unknown` if the process or the database fails before the outcome is stored.
- */
+/** Outcome of a write. It stays `unknown` if the process or the database fails before the outcome is stored. */
 export const AUDIT_OUTCOMES = ['unknown', 'done', 'unmatched', 'refused'] as const;
 
 export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];

@@ -186,10 +186,7 @@ function hasOwnRoute({ routes }: CrudDefinition, kind: ItemKind): boolean {
   return guards.length > 0 || decorators.length > 0;
 }
 
-/**
- * Whether writes to different records can conflict: through a unique index, or through references between
- * them.
- */
+/** Whether writes to different records can conflict: through a unique index, or through references between them. */
 function meet(kind: ItemKind, definition: CrudDefinition, service: AnyService): boolean {
   // Concurrent creates are stored in the order of their slots.
   if (kind === 'create') return false;

@@ -119,10 +119,7 @@ class LineReader {
     private readonly isCut: () => boolean,
   ) {}
 
-  /**
-   * Yields the lines that are not blank, as they arrive: the lines that end in one chunk together, a few at a
-   * time.
-   */
+  /** Yields the lines that are not blank, as they arrive: the lines that end in one chunk together, a few at a time. */
   async *read(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[], void, undefined> {
     for await (const chunk of chunks) {
       let lines: Line[] = [];

@@ -95,9 +95,7 @@ interface Checked {
   fail: Fail;
 }
 
-/**
- * Checks the option `archive`: its field, and that isolation decides whose archived records a caller sees.
- */
+/** Checks the option `archive`: its field, and that isolation decides whose archived records a caller sees. */
 export function checkArchive({ options, schema, isolation, archive, inputFields, fail }: Checked): void {
   if (!archive) {
     if (options.routes?.restore) fail('routes.restore needs an archive. Add archive: { field }.');

@@ -73,10 +73,7 @@ interface Checked {
   fail: Fail;
 }
 
-/**
- * Checks that the entity has every field that an option or an input names, and that the field can hold its
- * values.
- */
+/** Checks that the entity has every field that an option or an input names, and that the field can hold its values. */
 export function checkFields(checked: Checked): void {
   const { options, schema, kinds, createReader, updateReader, writeOnly, fail } = checked;
   const inputs = [...createReader.fields, ...updateReader.fields];

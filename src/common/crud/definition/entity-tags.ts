@@ -6,18 +6,12 @@ import type { StoreFilter } from '../store/crud.store.js';
 /** The tags of a conditional header: `*`, or a list of tags with their quotes. */
 export type EntityTags = '*' | readonly string[];
 
-/**
- * An entity tag (RFC 9110, section 8.8.3). Tags may contain commas, and empty list entries are ignored
- * (5.6.1.2).
- */
+/** An entity tag (RFC 9110, section 8.8.3). Tags may contain commas, and empty list entries are ignored (5.6.1.2). */
 const TAG = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"';
 const TAGS = new RegExp(`^[\\s,]*${TAG}(?:\\s*,[\\s,]*${TAG})*[\\s,]*$`);
 const EACH_TAG = new RegExp(TAG, 'g');
 
-/**
- * A strong validator (RFC 9110, section 8.8.3): the record's revision, even if only a part of the record is
- * shown.
- */
+/** A strong validator (RFC 9110, section 8.8.3): the record's revision, even if only a part of the record is shown. */
 export function etagOf(record: { __v?: number }): string {
   return `"${record.__v ?? 0}"`;
 }
@@ -35,10 +29,7 @@ export function readEntityTags(name: string, header: string | undefined): Entity
   throw new ValidationError([{ parameter: name, detail: errorMessages.entityTags(name) }]);
 }
 
-/**
- * Whether `If-None-Match` names the record (weak comparison, RFC 9110, section 13.1.2): the client already
- * has it.
- */
+/** Whether `If-None-Match` names the record (weak comparison, RFC 9110, section 13.1.2): the client already has it. */
 export function isKnown(tags: EntityTags | undefined, record: { __v?: number }): boolean {
   if (tags === undefined) return false;
   return tags === '*' || tags.some((tag) => tag.replace(/^W\//, '') === etagOf(record));

@@ -59,10 +59,7 @@ function presentMembers(
   return presented;
 }
 
-/**
- * Shows records as clients may see them: declared fields only, without those with `select: false`, at every
- * level.
- */
+/** Shows records as clients may see them: declared fields only, without those with `select: false`, at every level. */
 export class Presenter {
   /** The visible fields, in the order of a response. */
   readonly fields: readonly string[];
@@ -146,9 +143,7 @@ export function outputClassOf(output: CrudOutput<object> | undefined): Type<obje
   return output && isClass(output) ? output : undefined;
 }
 
-/**
- * Names of the fields that an output shows; undefined if there is no output, or if only its function decides.
- */
+/** Names of the fields that an output shows; undefined if there is no output, or if only its function decides. */
 export function outputFieldsOf(output: CrudOutput<object> | undefined): readonly string[] | undefined {
   const type = outputClassOf(output);
   return type && fieldNamesOf(type);

@@ -161,10 +161,7 @@ function headerParameters(route: Route, definition: CrudDefinition): ParameterOb
   ];
 }
 
-/**
- * Whether a route takes an `Idempotency-Key`. A stream is too long to compare with that of an earlier
- * request.
- */
+/** Whether a route takes an `Idempotency-Key`. A stream is too long to compare with that of an earlier request. */
 function takesKey({ body, consumes, method, reads }: Route): boolean {
   return method === RequestMethod.POST && body !== 'lines' && consumes === undefined && !reads;
 }

@@ -24,10 +24,7 @@ export interface BeforeCreate<Entity, Create> extends HookContext {
   readonly record: Partial<Presented<Entity>> & Record<string, unknown>;
 }
 
-/**
- * Passed to a hook before an update, an archiving delete or a restore. Runs again if the record changed
- * meanwhile.
- */
+/** Passed to a hook before an update, an archiving delete or a restore. Runs again if the record changed meanwhile. */
 export interface BeforeUpdate<Entity, Update> extends HookContext {
   readonly action: UpdateAction;
   /** The validated body, with its write-only fields; empty if the write is not a PATCH. */

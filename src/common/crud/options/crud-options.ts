@@ -46,9 +46,7 @@ export interface CrudParent<Entity> {
   field: FieldOf<Entity>;
 }
 
-/**
- * The handlers that carry out many writes, each as its own route would. See the options `bulk` and `import`.
- */
+/** The handlers that carry out many writes, each as its own route would. See the options `bulk` and `import`. */
 export type CrudBatchHandler = 'bulk' | 'import';
 
 /** How a reference is checked and kept intact. */
@@ -109,9 +107,7 @@ export type PathOf<Entity> =
 /** A key of an order: a path, with a leading minus for descending. */
 export type SortKeyOf<Entity> = PathOf<Entity> | `-${PathOf<Entity>}`;
 
-/**
- * Filters, orders and searches that clients can use in a list. Clients must be able to see every path in it.
- */
+/** Filters, orders and searches that clients can use in a list. Clients must be able to see every path in it. */
 export interface CrudQueryOptions<Entity> {
   /**
    * Fields to filter by, such as `title=Tea` or `price[gte]=2`. The field's type determines the operators. A path behind
@@ -138,10 +134,7 @@ export interface CrudQueryOptions<Entity> {
   search?: readonly PathOf<Entity>[];
 }
 
-/**
- * Changes to one generated route. Its guards and decorators run after isolation, even if you override the
- * handler.
- */
+/** Changes to one generated route. Its guards and decorators run after isolation, even if you override the handler. */
 export interface CrudRouteOptions {
   /**
    * Guards of the route, after the TenantGuard. They guard everything that reaches the action: those of `get`
@@ -154,10 +147,7 @@ export interface CrudRouteOptions {
   decorators?: MethodDecorator[];
   /** Summary in the explorer. @default a sentence made of the action and the entity's name */
   summary?: string;
-  /**
-   * Class of the response, for an overridden handler that returns something other than the generated one
-   * does.
-   */
+  /** Class of the response, for an overridden handler that returns something other than the generated one does. */
   response?: Type<object>;
   /**
    * Errors of the route's guards, hooks and overrides, for the documentation. A number is the status of one

@@ -12,10 +12,7 @@ export type Stored<Entity> = Entity & {
   updatedAt?: Date;
 };
 
-/**
- * A record as clients, hooks and events see it: identifiers and decimals are strings, internal fields are
- * left out.
- */
+/** A record as clients, hooks and events see it: identifiers and decimals are strings, internal fields are left out. */
 export type Presented<Entity> = {
   [Field in keyof Entity]: Entity[Field] extends Types.ObjectId | Types.Decimal128 | bigint | null | undefined
     ? string
@@ -30,9 +27,7 @@ export type Changes<Input> = {
 /** Values of a create in code: the input, and fields of the entity that clients may not send. */
 export type CreateValues<Entity, Create> = Create | (Create & Partial<Omit<Entity, keyof Create>>);
 
-/**
- * Values of an update in code: changes of the input, and of fields of the entity that clients may not send.
- */
+/** Values of an update in code: changes of the input, and of fields of the entity that clients may not send. */
 export type UpdateValues<Entity, Update> =
   Changes<Update> | (Changes<Update> & Changes<Omit<Entity, keyof Update>>);
 

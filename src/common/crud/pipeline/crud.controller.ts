@@ -87,10 +87,7 @@ export interface CrudController<
   count(scope: TenantScope, query: ListQuery): Promise<number>;
   get(scope: TenantScope, id: string, query: ReadQuery): Promise<Stored<Entity>>;
   update(scope: TenantScope, id: string, changes: Changes<Update>): Promise<Stored<Entity>>;
-  /**
-   * An override may return something other than the removed record if `routes.del.response` declares its
-   * class.
-   */
+  /** An override may return something other than the removed record if `routes.del.response` declares its class. */
   del(scope: TenantScope, id: string): Promise<object>;
   /** Exists only if the resource has an archive. */
   restore(scope: TenantScope, id: string): Promise<Stored<Entity>>;

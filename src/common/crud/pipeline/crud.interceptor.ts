@@ -240,9 +240,7 @@ export class IdPipe implements PipeTransform<string, string> {
   }
 }
 
-/**
- * Checks the body of a create strictly against an input class, for hand-written controllers. Rejects null.
- */
+/** Checks the body of a create strictly against an input class, for hand-written controllers. Rejects null. */
 export function createBodyPipe<Input extends object>(
   input: Type<Input>,
 ): PipeTransform<unknown, Promise<Input>> {

@@ -185,9 +185,7 @@ export function checkConstructor(type: Type<object>, fail: Fail): void {
   if (base !== Function.prototype) checkConstructor(base, fail);
 }
 
-/**
- * Applies decorators to a method unless its own decorators already set the same metadata; lists are combined.
- */
+/** Applies decorators to a method unless its own decorators already set the same metadata; lists are combined. */
 function inherit(controller: Type<object>, name: string, decorators: readonly MethodDecorator[]): void {
   const method = ownMethod(controller, name);
   const scratch: TypedPropertyDescriptor<never> = { value: function scratch() {} as never };
@@ -249,10 +247,7 @@ function decorate(controller: Type<object>, name: string, decorators: readonly M
   }
 }
 
-/**
- * Scopes routes of plain Nest decorators by every field of the resource; each field must have exactly one
- * source.
- */
+/** Scopes routes of plain Nest decorators by every field of the resource; each field must have exactly one source. */
 function isolateOthers(controller: Type<object>, definition: CrudDefinition, fail: Fail): void {
   const { routes } = metadataOf(controller);
   const handlers = methodNames(controller).filter(

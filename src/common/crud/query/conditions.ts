@@ -19,9 +19,7 @@ type Filters = ReadonlyMap<string, FilterField>;
 /** `field` or `field[operator]`. */
 const PARAMETER = /^([^[\]]+)(?:\[([^[\]]*)\])?$/;
 
-/**
- * Names of query parameters. A field with such a name needs brackets to be filtered by, such as `limit[eq]`.
- */
+/** Names of query parameters. A field with such a name needs brackets to be filtered by, such as `limit[eq]`. */
 const RESERVED = new Set([
   'offset',
   'limit',
@@ -47,9 +45,7 @@ export function filterNamed(filters: Filters, parameter: string) {
   return field && { field, operator: operator ?? 'eq' };
 }
 
-/**
- * Reads the parameters that are filters, strictly: operators of the field's type, with values of that type.
- */
+/** Reads the parameters that are filters, strictly: operators of the field's type, with values of that type. */
 export function readConditions(
   filters: Filters,
   parameters: readonly (readonly [name: string, text: string])[],
@@ -124,9 +120,7 @@ function conditionPredicate({ field: { path, within }, operator, values }: Condi
 
 type Matcher = (value: unknown, values: readonly unknown[]) => object;
 
-/**
- * Operators in terms of the store. For a list, `ne` and `nin` require that no entry matches, as in MongoDB.
- */
+/** Operators in terms of the store. For a list, `ne` and `nin` require that no entry matches, as in MongoDB. */
 const MATCHERS: Readonly<Record<Exclude<Operator, 'exists'>, Matcher>> = {
   eq: (value) => ({ $eq: value }),
   ne: (value) => ({ $ne: value }),

@@ -41,10 +41,7 @@ export class Access {
     return this.valuesOf(this.definition.isolation[action], scope);
   }
 
-  /**
-   * A new record with the values of the fields that isolate its creation. A list gets its value as one more
-   * entry.
-   */
+  /** A new record with the values of the fields that isolate its creation. A list gets its value as one more entry. */
   isolated(
     record: Readonly<Record<string, unknown>>,
     isolation: Readonly<Record<string, unknown>>,

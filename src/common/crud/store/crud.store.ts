@@ -133,10 +133,7 @@ export interface CrudStore<Entity> {
 
 type Fields = Record<string, unknown>;
 
-/**
- * The record that results from an update of another one: `$set`, then `$unset` and `$inc`, ignoring
- * `$setOnInsert`.
- */
+/** The record that results from an update of another one: `$set`, then `$unset` and `$inc`, ignoring `$setOnInsert`. */
 export function applyChange<Entity>(
   previous: Stored<Entity>,
   { $set = {}, $unset = {}, $inc = {} }: Record<string, object>,

@@ -9,10 +9,7 @@ import { ANONYMOUS, currentTenant, type TenantContext } from '../../tenancy/inde
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { EventsDefinition } from '../definition/events.js';
 
-/**
- * Hidden member of a record that holds the events of its writes until they are settled. Only the store knows
- * it.
- */
+/** Hidden member of a record that holds the events of its writes until they are settled. Only the store knows it. */
 export const OUTBOX = '_outbox';
 
 /** Index that finds pending events. Sparse, so that records without any are not in it. */
@@ -43,10 +40,7 @@ export function withOutbox(schema: Schema, { events }: CrudDefinition): Schema {
   return extended;
 }
 
-/**
- * Matches records with events pending since before a time. The first condition is the one that uses the
- * index.
- */
+/** Matches records with events pending since before a time. The first condition is the one that uses the index. */
 const pendingBefore = (time: Date) => ({
   [PENDING]: { $gte: EVENT_PREFIX },
   [`${OUTBOX}.at`]: { $lt: time },

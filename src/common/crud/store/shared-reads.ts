@@ -24,9 +24,7 @@ type ReadOptions = Database['limits'] & { readonly hint?: Record<string, 1 | -1>
 
 type Sort = NonNullable<StoreRead['sort']>;
 
-/**
- * Reads records in an order, along its index: as pages, or as streams that are read as they are consumed.
- */
+/** Reads records in an order, along its index: as pages, or as streams that are read as they are consumed. */
 export class OrderedReads<Entity> {
   private readonly indexes: ReadonlySet<string>;
   /** Size of a record in lists. Unit: bytes. */
@@ -163,9 +161,7 @@ export function isHintRejected(error: unknown): boolean {
   );
 }
 
-/**
- * The sort keys that a range does not fix to one value: with the fixed ones, the server would sort in memory.
- */
+/** The sort keys that a range does not fix to one value: with the fixed ones, the server would sort in memory. */
 function restOf(sort: Sort, range: StoreFilter): Record<string, 1 | -1> {
   const isFixed = (path: string) => '$eq' in ((range[path] as object | undefined) ?? {});
   return Object.fromEntries(Object.entries(sort).filter(([path]) => !isFixed(path)));
@@ -249,10 +245,7 @@ export function counted<ResultType, DocType>(query: Query<ResultType, DocType>):
 /** Maximum number of records that one command reads by their identifiers. Unit: records. */
 const MAX_IDS = 1_000;
 
-/**
- * How many commands of a kind read records by identifier at the same time: one is on its way while another
- * returns.
- */
+/** How many commands of a kind read records by identifier at the same time: one is on its way while another returns. */
 const AT_ONCE = 2;
 
 /** Records to look up by their identifiers and one predicate. */

@@ -114,9 +114,7 @@ export class DeliveryQueue {
     );
   }
 
-  /**
-   * Reads a subscription's longest-waiting due deliveries, including those that a crashed worker had claimed.
-   */
+  /** Reads a subscription's longest-waiting due deliveries, including those that a crashed worker had claimed. */
   dueOf(subscription: Types.ObjectId, limit: number): Promise<DueDelivery[]> {
     const past = { $lte: new Date() };
     return this.database.call(() =>

@@ -10,10 +10,7 @@ import {
   reserveCollection,
 } from '../../database/index.js';
 
-/**
- * An event as subscribers get it. Stored once, in the log, so that every delivery and stream has the same
- * bytes.
- */
+/** An event as subscribers get it. Stored once, in the log, so that every delivery and stream has the same bytes. */
 export interface EventRecord {
   /** `evt_` and 24 hexadecimal digits. */
   readonly _id: string;

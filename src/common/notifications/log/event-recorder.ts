@@ -21,9 +21,7 @@ const MAX_BATCH = 200;
 /** Maximum number of events that wait to be recorded, each with its record; the sweep records any others. */
 export const MAX_WAITING = 500;
 
-/**
- * How often outboxes are checked, and the age at which an event counts as left behind. Unit: milliseconds.
- */
+/** How often outboxes are checked, and the age at which an event counts as left behind. Unit: milliseconds. */
 const SWEEP_MS = 2_000;
 
 /** Number of records to read at a time. */

@@ -21,10 +21,7 @@ const HEARTBEAT = Buffer.from(commentFrame('heartbeat'));
  * data waits in memory for the client: if it does not keep up, it is disconnected, and can resume.
  */
 export class EventStream implements Follower {
-  /**
-   * Events of the feed that arrive while older ones are read from the log; undefined once the client is up to
-   * date.
-   */
+  /** Events of the feed that arrive while older ones are read from the log; undefined once the client is up to date. */
   private held?: EventBatch[] = [];
   private heldBytes = 0;
   /** Whether more events arrived than could be held, so that the log has to be read again. */

@@ -67,9 +67,7 @@ export async function addressesOf(
   return addresses;
 }
 
-/**
- * Returns why a URL cannot be a target, as a sentence for the client; undefined if it can. Resolves names.
- */
+/** Returns why a URL cannot be a target, as a sentence for the client; undefined if it can. Resolves names. */
 export async function targetFault(
   text: string,
   policy: TargetPolicy,

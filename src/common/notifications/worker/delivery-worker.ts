@@ -167,10 +167,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     return this.write(delivery, () => this.queue.finish(delivery, outcome));
   }
 
-  /**
-   * Retries a write until the lease ends: a sent message must not be sent again because the database was
-   * away.
-   */
+  /** Retries a write until the lease ends: a sent message must not be sent again because the database was away. */
   private async write({ dueAt }: ClaimedDelivery, command: () => Promise<void>): Promise<void> {
     const { signal } = this.cuttingOff;
     for (;;) {

@@ -6,9 +6,7 @@ import type { Receivers, Slot, Slots, Target } from './slots.js';
 /** How far the clocks of processes may differ before a delivery waits for the next survey. Unit: milliseconds. */
 const CLOCK_MARGIN_MS = 10_000;
 
-/**
- * How often all subscriptions are checked for due deliveries, whenever they became due. Unit: milliseconds.
- */
+/** How often all subscriptions are checked for due deliveries, whenever they became due. Unit: milliseconds. */
 const SURVEY_MS = 60_000;
 
 /** How soon a failed survey is repeated. Unit: milliseconds. */

@@ -102,9 +102,7 @@ export function secretsOf({ secret, previousSecrets = [] }: Receiver): string[] 
   return [secret, ...valid.map((previous) => previous.secret)];
 }
 
-/**
- * Reads the parts of many deliveries at once, from the primary, because a secondary may not have them yet.
- */
+/** Reads the parts of many deliveries at once, from the primary, because a secondary may not have them yet. */
 @Injectable()
 export class Receivers {
   constructor(
