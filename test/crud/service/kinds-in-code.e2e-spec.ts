@@ -180,6 +180,11 @@ describe('a field of one kind', () => {
     expect(await read(other)).not.toHaveProperty('draft');
     expect((await change(other, { rank: null })).status).toBe(200);
     expect(await read(other)).toMatchObject({ ...nail, size: 'm4!', rank: 3 });
+    // As those from before the field was added.
+    await app.database.collection('parts').updateMany({}, { $unset: { draft: 1, rank: 1 } });
+    expect(await read(one)).toMatchObject({ draft: false });
+    expect(await read(other)).toMatchObject({ rank: 3 });
+    expect(await read(one)).not.toHaveProperty('rank');
   });
 
   it('is unique among the records of that kind alone', async () => {

@@ -15,7 +15,7 @@ import {
 } from '../../fields/index.js';
 import type { Fail } from '../options/checks.js';
 import type { AnyCrudOptions } from '../options/crud-options.js';
-import { defaultOf } from './schema-paths.js';
+import { constantOf, defaultOf } from './schema-paths.js';
 
 /** Name of the field that says of which kind a record is. Mongoose calls it the discriminator key. */
 export const KIND = 'kind';
@@ -87,10 +87,12 @@ export function addKinds(schema: Schema, kinds: Kinds, writeOnly: ReadonlySet<st
       schema.add(own.pick([name]));
       const added = schema.path(name) as SchemaType | undefined;
       added?.required(false);
-      if (hasDefault(name))
-        added?.default(function (this: Record<string, unknown> | null) {
-          return defaultOf(defaults.get(this?.[KIND])?.path(name), this);
-        });
+      const typeIn = (record: Record<string, unknown> | null) => defaults.get(record?.[KIND])?.path(name);
+      const ofKind = (record: Record<string, unknown>) => constantOf(typeIn(record));
+      function byKind(this: Record<string, unknown> | null) {
+        return defaultOf(typeIn(this), this);
+      }
+      if (hasDefault(name)) added?.default(Object.assign(byKind, { ofKind }));
       if ((added?.options as { unique?: boolean } | undefined)?.unique) added?.sparse(true);
     }
   }

@@ -6,7 +6,7 @@ import type { CrudOutput } from '../options/crud-options.js';
 import type { Presented } from '../options/records.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { type FieldRules, hiddenFrom } from './field-rules.js';
-import { constantOf, isWithin, nodesOf, type SchemaNode, type SchemaNodes } from './schema-paths.js';
+import { isWithin, nodesOf, presetOf, type SchemaNode, type SchemaNodes } from './schema-paths.js';
 
 /**
  * Returns a stored value in the form that JSON should carry: identifiers, decimals and 64-bit integers as
@@ -52,7 +52,7 @@ function presentMembers(
 ): Record<string, unknown> {
   const presented: Record<string, unknown> = {};
   for (const [name, form, preset] of members) {
-    const value = source[name] ?? preset;
+    const value = source[name] ?? (typeof preset === 'function' ? (preset as Form)(source) : preset);
     if (value === undefined || value === null) continue;
     presented[name] = typeof value === 'string' ? value : form(value);
   }
@@ -84,7 +84,7 @@ export class Presenter {
 /** The visible members of an object. */
 function membersOf(nodes: SchemaNodes): Members {
   const visible = [...nodes].filter(([, { isHidden }]) => !isHidden);
-  return visible.map(([name, node]) => [name, formOf(node), constantOf(node.type)]);
+  return visible.map(([name, node]) => [name, formOf(node), presetOf(node.type)]);
 }
 
 function formOf(node: SchemaNode): Form {

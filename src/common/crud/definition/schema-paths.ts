@@ -137,6 +137,12 @@ export function constantOf(type: SchemaType | undefined): unknown {
   return typeof defaultValue === 'function' ? undefined : defaultOf(type, null);
 }
 
+/** The default of a type in every record, or a function that returns it for the record's kind. */
+export function presetOf(type: SchemaType | undefined): unknown {
+  const { defaultValue } = (type ?? {}) as { defaultValue?: { ofKind?: (record: object) => unknown } | null };
+  return constantOf(type) ?? defaultValue?.ofKind;
+}
+
 /** A path and those above it, the outermost first. */
 export function prefixesOf(path: string): string[] {
   const names = path.split('.');
