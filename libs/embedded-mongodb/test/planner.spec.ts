@@ -57,6 +57,13 @@ describe('an index', () => {
     },
   );
 
+  it('finds all values that are longer than a key, whatever stands for their ends', async () => {
+    const long = 'z'.repeat(2_000);
+    await things().insertMany(Array.from({ length: 1_000 }, (_, _id) => ({ _id, a: `${long}${_id}` })));
+    await things().createIndex({ a: 1 });
+    expect(await things().countDocuments({ a: { $lte: `${long}~` } }, { hint: { a: 1 } })).toBe(1_000);
+  });
+
   it.each<[Document, Document, Document[], number[]]>([
     [{ c: 1 }, { c: { $lt: null } }, nulls, []],
     [{ c: 1 }, { c: { $gt: null } }, nulls, []],

@@ -1,5 +1,5 @@
 import type { Index } from '../index/index.js';
-import { after, boundFits, fitBound, keyRange } from '../storage/layout.js';
+import { after, afterFitted, boundFits, fitBound, keyRange } from '../storage/layout.js';
 import type { KeyRange } from '../storage/store.js';
 import { type ByteInterval, intersect, isPoint, type PathBounds } from './bounds.js';
 
@@ -108,7 +108,7 @@ function extend({ prefix, ends }: Part, interval: ByteInterval): Part {
   const low = Buffer.concat([prefix, interval.low]);
   const high = Buffer.concat([prefix, interval.high]);
   const lowBound = boundFits(low) ? (interval.lowInclusive ? low : after(low)) : fitBound(low);
-  const highBound = boundFits(high) ? (interval.highInclusive ? after(high) : high) : after(fitBound(high));
+  const highBound = boundFits(high) ? (interval.highInclusive ? after(high) : high) : afterFitted(high);
   const single = isPoint(interval);
   return {
     low: lowBound,

@@ -40,6 +40,11 @@ export function fitBound(bound: Buffer): Buffer {
   return bound.subarray(0, maxKeyBytes - digestBytes);
 }
 
+/** Bytes above all keys with the beginning of a bound, which may go on with any digest. */
+export function afterFitted(bound: Buffer): Buffer {
+  return Buffer.concat([fitBound(bound), Buffer.alloc(digestBytes + 1, above)]);
+}
+
 /** Whether a bound is shorter than the part of a key that is always stored. */
 export function boundFits(bound: Buffer): boolean {
   return bound.length < maxKeyBytes - digestBytes;
