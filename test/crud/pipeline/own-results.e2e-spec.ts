@@ -72,6 +72,11 @@ class PeopleController extends CrudController(people) {
     return new Envelope(new Map([['first', [page.results[0], new Envelope(page)]]]));
   }
 
+  @read('found')
+  async found(@CurrentScope() scope: TenantScope) {
+    return { query: { text: 'a' }, results: (await this.page(scope)).results, total: 1 };
+  }
+
   @read('words', { response: listOf(Words) })
   async *words() {
     yield await Promise.resolve({ word: 'tea' });
@@ -112,6 +117,12 @@ describe('what code of your own makes of records', () => {
     const { results } = (await others.get('/people?limit=5')) as { results: object[] };
     expect(results).toHaveLength(1);
     expect(await others.get('/people/page')).toEqual({ results, count: 1, next: null, prev: null });
+  });
+
+  it('is no page only because it has results of a query', async () => {
+    const [person] = ((await others.get('/people?limit=5')) as { results: object[] }).results;
+    const found = { query: { text: 'a' }, results: [person], total: 1 };
+    expect(JSON.parse(await textOf('/people/found'))).toEqual(found);
   });
 
   it('is shown as its output says, in what an interceptor of the route wraps it in', async () => {

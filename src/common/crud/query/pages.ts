@@ -256,7 +256,8 @@ export class Page<Entity> {
 export function pageIn(value: unknown): Page<Stored<object>> | undefined {
   if (value instanceof Page) return value as Page<Stored<object>>;
   const { results, count, query, cursors } = (value ?? {}) as Partial<Page<Stored<object>>>;
-  return Array.isArray(results) && query ? new Page(results, count, query, cursors) : undefined;
+  const isCopy = Array.isArray(results) && typeof query?.limit === 'number' && 'cursors' in (value as object);
+  return isCopy ? new Page(results, count, query, cursors) : undefined;
 }
 
 const shared = new WeakMap<Page<unknown>, readonly unknown[]>();

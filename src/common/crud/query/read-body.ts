@@ -173,7 +173,8 @@ class WhereReader {
 
 /** What a value must be in JSON, where a number that may be beyond a double is a string, and nothing is encoded. */
 function shapeOf({ kind, schema, shape }: FilterField): string {
-  return kind === 'number' && schema.type === 'string' ? `${shape} in quotes` : shape.replace(/ \(.*\)$/, '');
+  if (kind === 'timestamp') return shape.replace(/ \(.*\)$/, '');
+  return kind === 'number' && schema.type === 'string' ? `${shape} in quotes` : shape;
 }
 
 /** A value of JSON in the type that the store has for a field; undefined if it is none. Nothing is converted. */
