@@ -155,7 +155,9 @@ async function read(call: Call, resource: CrudResource): Promise<void> {
   else if (!route?.queryType && route?.query.includes(ARCHIVED_PARAMETER))
     context.query = { archived: requireArchived(queryOf(request)) };
   await readTexts(call);
-  const unnamed = call.isInput ? refuseForbidden(definition.fieldRules, scope.caller, request.body) : [];
+  const { fieldRules } = definition;
+  const hasRules = call.isInput && fieldRules.size > 0;
+  const unnamed = hasRules ? refuseForbidden(fieldRules, scope.caller, request.body) : [];
   if (route?.consumes !== undefined) {
     // An interceptor of the handler may be what parses it.
     const get = () => isPlainObject(request.body) && Object.keys(request.body).length > 0;
