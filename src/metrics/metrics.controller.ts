@@ -19,7 +19,7 @@ import { StrictQueryInterceptor, UnderLoad } from '../common/http/index.js';
 import { Metrics, MetricsModule } from '../common/metrics/index.js';
 import { bearerTokenOf } from '../common/tenancy/index.js';
 
-/** Who may read the figures. */
+/** Who may read the metrics. */
 export interface MetricsAccess {
   /** Whether the route exists. */
   readonly metrics: 'on' | 'off';
@@ -27,7 +27,7 @@ export interface MetricsAccess {
   readonly metricsToken?: string;
 }
 
-/** The parts of a module that serves the figures to those who may read them. */
+/** The parts of a module that serves the metrics to those who may read them. */
 export function metricsRoute({ metrics, metricsToken }: MetricsAccess): Pick<ModuleMetadata, 'controllers'> {
   return { controllers: metrics === 'on' ? [metricsController(metricsToken)] : [] };
 }
@@ -39,7 +39,7 @@ function metricsController(token?: string): Type<unknown> {
       ? ['']
       : [' Takes the token of the service’s own setting, and no other.', 'UNAUTHENTICATED', 'INVALID_TOKEN'];
 
-  /** Figures for Prometheus. */
+  /** Metrics for Prometheus. */
   @ApiTags('Health')
   @UseInterceptors(StrictQueryInterceptor)
   @Controller('metrics')
@@ -52,8 +52,8 @@ function metricsController(token?: string): Type<unknown> {
     @ApiOperation({
       operationId: 'metrics',
       summary:
-        'Figures of the process, its requests, the database and the notifications, in the text format of Prometheus',
-      description: `Also answers while the database cannot be reached: \`notifications_queue_up\` is 0 then, and the figures of the queue are absent.${description}`,
+        'Metrics of the process, its requests, the database and the notifications, in the text format of Prometheus',
+      description: `Also answers while the database cannot be reached: \`notifications_queue_up\` is 0 then, and the metrics of the queue are absent.${description}`,
     })
     @ApiProduces('text/plain')
     @ApiOkResponse({ content: { 'text/plain': { schema: { type: 'string' } } } })

@@ -13,7 +13,7 @@ function samples(text: string): Record<string, number> {
   return Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]));
 }
 
-const figuresOf = async (app: TestApp) => samples((await app.get('/metrics')).text);
+const metricsOf = async (app: TestApp) => samples((await app.get('/metrics')).text);
 
 const app = useTestApp({ env: { WORKER: 'off' } });
 
@@ -28,11 +28,11 @@ describe('GET /metrics', () => {
     expect(declared).toEqual([...new Set(declared)]);
   });
 
-  it('contains figures of the process', async () => {
-    const figures = await figuresOf(app);
-    expect(figures.process_resident_memory_bytes).toBeGreaterThan(1e6);
-    expect(figures.process_cpu_seconds_total).toBeGreaterThan(0);
-    expect(figures.nodejs_eventloop_lag_p99_seconds).toBeDefined();
+  it('contains metrics of the process', async () => {
+    const metrics = await metricsOf(app);
+    expect(metrics.process_resident_memory_bytes).toBeGreaterThan(1e6);
+    expect(metrics.process_cpu_seconds_total).toBeGreaterThan(0);
+    expect(metrics.nodejs_eventloop_lag_p99_seconds).toBeDefined();
   });
 
   it('has no label that contains a tenant or a URL', async () => {
@@ -46,13 +46,13 @@ describe('GET /metrics', () => {
   it('has the durations of requests by the template of their route, their method and status', async () => {
     const _id = (await app.post('/todos', { title: 'Tea' })).body._id as string;
     const counts = async () => {
-      const figures = await figuresOf(app);
+      const metrics = await metricsOf(app);
       return [
         '{method="GET",route="/todos/:id",status="200"}',
         '{method="GET",route="/todos/:id",status="404"}',
         '{method="GET",route="none",status="404"}',
         '{method="other",route="none",status="405"}',
-      ].map((labels) => figures[`http_request_duration_seconds_count${labels}`] ?? 0);
+      ].map((labels) => metrics[`http_request_duration_seconds_count${labels}`] ?? 0);
     };
     const before = await counts();
     for (const path of [_id, _id, '0'.repeat(24)]) await app.get(`/todos/${path}`);
@@ -67,20 +67,20 @@ describe('GET /metrics', () => {
   it('has buckets that add up', async () => {
     const labels = 'method="GET",route="/health/live",status="200"';
     await app.get('/health/live');
-    const figures = await figuresOf(app);
+    const metrics = await metricsOf(app);
     const name = 'http_request_duration_seconds';
     const isBucket = (sample: string) => sample.startsWith(`${name}_bucket{`) && sample.includes(labels);
-    const buckets = Object.entries(figures).filter(([sample]) => isBucket(sample));
+    const buckets = Object.entries(metrics).filter(([sample]) => isBucket(sample));
     expect(buckets).toHaveLength(14);
     const values = buckets.map(([, value]) => value);
     expect(values).toEqual([...values].sort((a, b) => a - b));
-    expect(values.at(-1)).toBe(figures[`${name}_count{${labels}}`]);
-    expect(figures[`${name}_sum{${labels}}`]).toBeGreaterThan(0);
+    expect(values.at(-1)).toBe(metrics[`${name}_count{${labels}}`]);
+    expect(metrics[`${name}_sum{${labels}}`]).toBeGreaterThan(0);
     expect(buckets.at(-1)?.[0]).toContain('le="+Inf"');
   });
 
   it('has the requests in flight, the one that asks among them, and forgets those whose client went away', async () => {
-    const inFlight = async () => (await figuresOf(app)).http_requests_in_flight;
+    const inFlight = async () => (await metricsOf(app)).http_requests_in_flight;
     await eventually(async () => expect(await inFlight()).toBe(1));
     const leaving = new AbortController();
     const headers = { Authorization: `Bearer ${acme}` };
@@ -88,16 +88,16 @@ describe('GET /metrics', () => {
     expect(await inFlight()).toBe(2);
     leaving.abort();
     await eventually(async () => expect(await inFlight()).toBe(1));
-    const figures = await figuresOf(app);
-    expect(figures.http_requests_aborted_total).toBe(1);
-    expect([figures.http_requests_running, figures.http_requests_waiting]).toEqual([0, 0]);
+    const metrics = await metricsOf(app);
+    expect(metrics.http_requests_aborted_total).toBe(1);
+    expect([metrics.http_requests_running, metrics.http_requests_waiting]).toEqual([0, 0]);
   });
 
   it('counts refusals by their code and by the limit that was reached', async () => {
     const limited = await createTestApp({ env: { WORKER: 'off', RATE_LIMIT_ADDRESS: '4' } });
     // The client of the tests asks for the OpenAPI document, which counts.
     const refusals = async () =>
-      Object.entries(await figuresOf(limited)).filter(
+      Object.entries(await metricsOf(limited)).filter(
         ([sample, value]) => sample.startsWith('http_requests_refused_total') && value > 0,
       );
     expect(await refusals()).toEqual([]);
@@ -114,18 +114,18 @@ describe('GET /metrics', () => {
     expect((await app.get('/metrics?name=x')).status).toBe(400);
   });
 
-  it('answers while the database hangs, without the figures of the queue', async () => {
+  it('answers while the database hangs, without the metrics of the queue', async () => {
     const uri = freshDatabaseUri();
     const proxy = await TcpProxy.before(uri);
     const away = await createTestApp({ env: { MONGODB_URI: proxy.through(uri), WORKER: 'off' } });
     await proxy.turn('hang');
     const { status, text } = await away.get('/metrics');
-    const figures = samples(text);
-    expect([status, figures.notifications_queue_up]).toEqual([200, 0]);
-    expect(Object.keys(figures).filter((name) => name.startsWith('notifications_deliveries'))).toEqual([]);
-    expect(figures.process_resident_memory_bytes).toBeGreaterThan(0);
+    const metrics = samples(text);
+    expect([status, metrics.notifications_queue_up]).toEqual([200, 0]);
+    expect(Object.keys(metrics).filter((name) => name.startsWith('notifications_deliveries'))).toEqual([]);
+    expect(metrics.process_resident_memory_bytes).toBeGreaterThan(0);
     await fetch(`${away.url}/todos/count`);
-    const later = await figuresOf(away);
+    const later = await metricsOf(away);
     expect(later['http_requests_refused_total{code="DATABASE_UNAVAILABLE",limit=""}']).toBe(1);
     expect(later['database_faults_total{reason="unavailable"}']).toBeGreaterThan(0);
     await proxy.turn('pass');
@@ -172,7 +172,7 @@ describe('GET /metrics of requests that arrive while the database is busy', () =
 
   /** By how much each sample rises when the database hears of the requests after all of them have arrived. */
   async function risesOf(requests: (() => Promise<TestResponse>)[]): Promise<(sample: string) => number> {
-    const before = await figuresOf(app);
+    const before = await metricsOf(app);
     let arrived = 0;
     const count = () => void arrived++;
     app.app.getHttpServer().on('request', count);
@@ -183,7 +183,7 @@ describe('GET /metrics of requests that arrive while the database is busy', () =
     await app.proxy.turn('pass');
     const statuses = new Set((await answers).map(({ status }) => status));
     expect([...statuses].filter((status) => status >= 300)).toEqual([]);
-    const after = await figuresOf(app);
+    const after = await metricsOf(app);
     return (sample) => (after[sample] ?? 0) - (before[sample] ?? 0);
   }
 
@@ -201,7 +201,7 @@ describe('GET /metrics of requests that arrive while the database is busy', () =
       expect(sizes('count')).toBeLessThan(50);
       expect(rise('database_command_duration_seconds_count')).toBeGreaterThanOrEqual(sizes('count'));
       expect(rise('database_command_duration_seconds_sum')).toBeGreaterThan(0);
-      expect((await figuresOf(app)).database_connections_in_use).toBeGreaterThanOrEqual(0);
+      expect((await metricsOf(app)).database_connections_in_use).toBeGreaterThanOrEqual(0);
     },
   );
 });
@@ -271,7 +271,7 @@ describe('the dashboard for Grafana', () => {
     expect([...asked].filter((name) => !known.has(name) && !OF_THE_SCRAPE.includes(name))).toEqual([]);
   });
 
-  it('shows every figure of requests, the database and the notifications', () => {
+  it('shows every metric of requests, the database and the notifications', () => {
     const declared = [...text.matchAll(/^# TYPE ((?:http|database|notifications)_\w+)/gm)].map(
       ([, name]) => name ?? '',
     );

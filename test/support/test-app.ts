@@ -203,7 +203,7 @@ export async function createTestApp({
     await app.close();
     throw error;
   }
-  // Tests compare figures of one second.
+  // Tests compare metrics of one second.
   if (environment.metrics === 'on') app.get(Metrics, { strict: false }).sharedMs = 0;
   return new TestApp(app, await app.getUrl(), client.db(), logLines, client, written);
 }

@@ -2,7 +2,7 @@ import { type DynamicModule, type FactoryProvider, Global, Module } from '@nestj
 import { getConnectionToken } from '@nestjs/mongoose';
 import { type Connection, createConnection } from 'mongoose';
 import { MetricsModule } from '../metrics/index.js';
-import { DatabaseFigures } from './database-figures.js';
+import { DatabaseMetrics } from './database-metrics.js';
 import { CRUD_CONNECTION, DatabaseServer, SHARED_CONNECTION } from './database-server.js';
 import { Database } from './database.js';
 import { InstallationKey } from './installation-key.js';
@@ -22,7 +22,7 @@ export class DatabaseModule {
           useFactory: createConnectionBeside,
         },
         { provide: DatabaseServer, ...server },
-        DatabaseFigures,
+        DatabaseMetrics,
         Database,
         InstallationKey,
       ],

@@ -22,7 +22,7 @@ import {
   translateDatabaseError,
   unwrapped,
 } from './database-errors.js';
-import { DatabaseFigures } from './database-figures.js';
+import { DatabaseMetrics } from './database-metrics.js';
 import {
   CALL_DEADLINE_MS,
   CONNECTION_LIMITS,
@@ -75,8 +75,8 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
     @InjectConnection(CRUD_CONNECTION) private readonly connection: Connection,
     private readonly server: DatabaseServer,
-    /** Figures about the database. */
-    readonly figures: DatabaseFigures,
+    /** Metrics about the database. */
+    readonly metrics: DatabaseMetrics,
   ) {
     this.transactions = new Transactions(connection);
   }
@@ -136,7 +136,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
       const isSlow = isTimeout(error) && (await this.isReachable());
       const known = isSlow ? new DatabaseTooSlowError({ cause: error }) : translateDatabaseError(error);
       // An error that is known already was counted where it arose.
-      if (known !== error) this.figures.failed(known);
+      if (known !== error) this.metrics.failed(known);
       throw known;
     }
   }
@@ -293,7 +293,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
           autoIndex: false,
           bufferCommands: false,
         });
-      this.figures.watch(this.connection.getClient());
+      this.metrics.watch(this.connection.getClient());
       this.opened = true;
       this.tasks.run('Indexing', (stopping) => this.keepIndexing(uri, stopping));
       if (this.server.canTakeOver)

@@ -5,6 +5,6 @@ export { replaceIndex, reserveCollection } from './collections.js';
 export { DUPLICATE_KEY } from './database-errors.js';
 export { Batches, type BatchOptions, sharing } from './batches.js';
 export { CALL_DEADLINE_MS, OPERATION_LIMITS, STREAM_BATCH, STREAM_BATCH_BYTES } from './database-limits.js';
-export type { BatchKind, DatabaseFigures } from './database-figures.js';
+export type { BatchKind, DatabaseMetrics } from './database-metrics.js';
 export * from './database-server.js';
 export { InstallationKey } from './installation-key.js';

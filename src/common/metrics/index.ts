@@ -1,26 +1,26 @@
 import { Injectable, Module } from '@nestjs/common';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
-/** Figures of the process itself: CPU, memory, event loop, garbage collection. */
+/** Metrics of the process itself: CPU, memory, event loop, garbage collection. */
 let ofProcess: Registry | undefined;
 
-/** The figures of one application in the text format of Prometheus. No label contains a tenant or a URL. */
+/** The metrics of one application in the text format of Prometheus. No label contains a tenant or a URL. */
 @Injectable()
 export class Metrics {
   static readonly CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-  /** Registry for the figures of features. */
+  /** Registry for the metrics of features. */
   readonly registry = new Registry();
 
   /**
-   * How long rendered figures are sent again: rendering takes as long as several pages. Unit: milliseconds.
+   * How long rendered metrics are sent again: rendering takes as long as several pages. Unit: milliseconds.
    *
    * @default 1000
    */
   sharedMs = 1_000;
   private rendered?: { at?: number; readonly text: Promise<string> };
 
-  /** All figures, as they were at most {@link sharedMs} ago. */
+  /** All metrics, as they were at most {@link sharedMs} ago. */
   render(): Promise<string> {
     const { at = Infinity, text } = this.rendered ?? {};
     if (text && performance.now() - at < this.sharedMs) return text;
@@ -47,7 +47,7 @@ export class Metrics {
   }
 }
 
-/** Makes the application's figures injectable. */
+/** Makes the application's metrics injectable. */
 @Module({ providers: [Metrics], exports: [Metrics] })
 export class MetricsModule {}
 

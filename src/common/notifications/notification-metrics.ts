@@ -4,11 +4,11 @@ import { withDeadline } from '../database/index.js';
 import { Metrics } from '../metrics/index.js';
 import { DeliveryQueue, type QueueStats } from './deliveries/delivery-queue.js';
 
-/** How long a scrape waits for the figures. Unit: milliseconds. */
+/** How long a scrape waits for the metrics. Unit: milliseconds. */
 const PATIENCE_MS = 2_500;
 
-/** What each gauge tells, by its name and the figure that it shows. */
-const GAUGES: readonly (readonly [name: string, figure: keyof QueueStats, help: string])[] = [
+/** What each gauge tells, by its name and the metric that it shows. */
+const GAUGES: readonly (readonly [name: string, metric: keyof QueueStats, help: string])[] = [
   ['waiting', 'waiting', 'Deliveries that wait for their next attempt, whether it is due or planned.'],
   ['in_flight', 'inFlight', 'Deliveries that a worker attempts now.'],
   ['dead', 'dead', 'Deliveries that were given up, of the last 30 days.'],
@@ -20,7 +20,7 @@ const GAUGES: readonly (readonly [name: string, figure: keyof QueueStats, help: 
 ];
 
 /**
- * Figures of the whole installation's queue, whichever process is asked. If the database does not answer, they
+ * Metrics of the whole installation's queue, whichever process is asked. If the database does not answer, they
  * are absent and `notifications_queue_up` is 0.
  */
 @Injectable()
@@ -41,21 +41,21 @@ export class QueueGauges {
         this.set((await latest()) ? 1 : 0);
       },
     });
-    for (const [name, figure, help] of GAUGES) {
+    for (const [name, metric, help] of GAUGES) {
       new Gauge({
         name: `notifications_deliveries_${name}`,
         help,
         registers,
         async collect() {
           const stats = await latest();
-          if (stats) this.set(stats[figure]);
+          if (stats) this.set(stats[metric]);
           else this.remove();
         },
       });
     }
   }
 
-  /** The figures; undefined if they are not available in time. All gauges of a scrape share one query. */
+  /** The metrics; undefined if they are not available in time. All gauges of a scrape share one query. */
   private latest(): Promise<QueueStats | undefined> {
     this.reading ??= withDeadline(this.queue.stats(), PATIENCE_MS)
       .catch(() => undefined)

@@ -90,7 +90,7 @@ function defined<T extends object>(options: T): T {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** Sets up everything that all features share: security headers, CORS, load limits, figures, and errors. */
+/** Sets up everything that all features share: security headers, CORS, load limits, metrics, and errors. */
 async function configureApp(
   app: NestFastifyApplication,
   settings: AppSettings,

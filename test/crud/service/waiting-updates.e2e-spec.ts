@@ -30,7 +30,7 @@ describe('an update that waits for another one', () => {
   async function updateBoth(meanwhile: () => void): Promise<unknown> {
     const updates = sharedUpdates(model, {
       limits: OPERATION_LIMITS,
-      figures: { batch: () => undefined },
+      metrics: { batch: () => undefined },
     } as never);
     const writeOf = (_id: mongoose.Types.ObjectId) => ({
       make: () => plain.statementOf({ _id }, { set: { title: 'b' } }, {}),

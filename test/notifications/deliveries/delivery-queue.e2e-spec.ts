@@ -188,7 +188,7 @@ describe('the queue of deliveries', () => {
     expect([attempts[0]?.at, attempts.at(-1)?.status]).toEqual([new Date(1), 200]);
   });
 
-  it('has figures for the operator', async () => {
+  it('has metrics for the operator', async () => {
     expect(await queue.stats()).toEqual({ waiting: 0, inFlight: 0, dead: 0, oldestDueSeconds: 0 });
     await queue.add(newDeliveries(7));
     const [a, b, c, inFlight] = (await claimOldest(queue, 4)) as [ClaimedDelivery, ...ClaimedDelivery[]];

@@ -60,7 +60,7 @@ describe('a worker', () => {
     expect(await stop(worker, 'SIGTERM', 'SIGINT', 'SIGTERM')).toBe(0);
   });
 
-  it('is not ready while its database is away, but still shows its figures', async () => {
+  it('is not ready while its database is away, but still shows its metrics', async () => {
     const proxy = await TcpProxy.before(uri);
     const { worker, url } = await start({ MONGODB_URI: proxy.through(uri) });
     await proxy.turn('hang');

@@ -83,7 +83,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     this.updates = sharedUpdates(model, database);
     this.reads = new SharedReads(
       (lookup, ids) => this.database.call(() => this.lookUp(lookup, ids)),
-      (kind, size) => database.figures.batch(kind, size),
+      (kind, size) => database.metrics.batch(kind, size),
     );
     this.plain = new PlainChanges(model);
     this.lists = new OrderedReads(model, database, (fields) => this.projectionOf(fields));

@@ -41,7 +41,7 @@ function sharedWrites<Statement, Result>(
   kind: WriteKind<Statement, Result>,
 ): SharedWrites<Statement, Result> {
   const {
-    figures,
+    metrics,
     gathered,
     limits: { session },
   } = database;
@@ -60,7 +60,7 @@ function sharedWrites<Statement, Result>(
       gathered,
       weight: { of: ({ words = 0 }) => words, max: MAX_BATCH_WORDS },
       patienceMs: CALL_DEADLINE_MS,
-      begun: (size) => figures.batch(name, size),
+      begun: (size) => metrics.batch(name, size),
     },
   );
 }

@@ -55,7 +55,7 @@ export interface AttemptOutcome extends Attempt {
   readonly final?: boolean;
 }
 
-/** Figures for the operator. */
+/** Metrics for the operator. */
 export interface QueueStats {
   /** Number of deliveries that are or will be due. */
   readonly waiting: number;

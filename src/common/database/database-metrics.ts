@@ -15,7 +15,7 @@ const BATCH_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
  * driver always reports that; its command events, in contrast, would cost another reading of every answer.
  */
 @Injectable()
-export class DatabaseFigures {
+export class DatabaseMetrics {
   private readonly commands: Histogram;
   private readonly batches: Histogram<'kind'>;
   private readonly faults: Counter<'reason'>;
