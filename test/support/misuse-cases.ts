@@ -3,7 +3,7 @@ import { ARCHIVE_CASES } from './archive-misuse-cases.js';
 import { INDEX_CASES, LIST_INDEX_CASES } from './index-misuse-cases.js';
 import { KIND_CASES } from './kind-misuse-cases.js';
 import * as wrong from './misused-classes.js';
-import { circle, each, type MisuseCases, Note, NoteInput, of, Plain } from './misused-classes.js';
+import { cycle, each, type MisuseCases, Note, NoteInput, of, Plain } from './misused-classes.js';
 import { QUERY_CASES } from './query-misuse-cases.js';
 
 const OPTIONS =
@@ -75,9 +75,9 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
   }),
   input: {
     ...of('input', {
-      [` is undefined. ${circle}`]: undefined,
+      [` is undefined. ${cycle}`]: undefined,
       ' must be a class.': null,
-      [`.update is undefined. ${circle}`]: { create: NoteInput },
+      [`.update is undefined. ${cycle}`]: { create: NoteInput },
       ' has no "creat". Did you mean "create"?': { creat: NoteInput, update: NoteInput },
     }),
     'Plain has no validated field. Decorate its fields with class-validator or @IsText() and its like.': {
@@ -143,7 +143,7 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
     ...of('output', {
       ' must be an object. It takes type, from, hides.': null,
       ' has no "typ". Did you mean "type"?': { typ: Note },
-      [`.type is undefined. ${circle}`]: { type: undefined, from: () => ({}) },
+      [`.type is undefined. ${cycle}`]: { type: undefined, from: () => ({}) },
       '.from must be a function of the record and the caller.': { type: Note },
       '.hides must be a list of fields; write [] if the function hides none.': {
         from: () => ({}),
@@ -172,13 +172,13 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
       [`.deletedAt${noIdentifier('Date')}`]: { deletedAt: { to: Note } },
     }),
     ...of('references.ref', {
-      [`.to is undefined. ${circle}`]: { to: undefined },
+      [`.to is undefined. ${cycle}`]: { to: undefined },
       ' has no "ondelete". Did you mean "onDelete"?': { to: Note, ondelete: 'restrict' },
       '.check must be one of exists, sameScope, false.': { to: Note, check: true },
       '.onDelete must be one of restrict, cascade, unset, ignore.': { to: Note, onDelete: 'delete' },
     }),
     'parent must be an object. It takes entity, param, field.': { parent: Note },
-    [`parent.entity is undefined. ${circle}`]: parent({ entity: undefined }),
+    [`parent.entity is undefined. ${cycle}`]: parent({ entity: undefined }),
     'parent has no "fild". Did you mean "field"?': parent({ fild: 'x' }),
     'parent.field must be the name of the field that refers to the parent.': parent({ field: undefined }),
     'parent.param must be the name of a parameter of the path, such as "postId".': parent({
@@ -222,7 +222,7 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
         decorators: [undefined],
       },
       '.summary must be a text.': { summary: 5 },
-      [`.response is undefined. ${circle}`]: { response: undefined },
+      [`.response is undefined. ${cycle}`]: { response: undefined },
     }),
     ...of(
       'routes',

@@ -53,7 +53,7 @@ export class Note extends NoteInput {
 /** Options that are right. */
 export const notes: CrudOptions<Note, NoteInput> = { entity: Note, input: NoteInput, name: 'notes' };
 /** How a class that is undefined is mended. */
-export const circle = 'Pass a class; if it is imported from a file that imports this one, break that circle.';
+export const cycle = 'Pass a class; if it is imported from a file that imports this one, break that cycle.';
 
 export class Plain {}
 export class HalfValidated extends NoteInput {

@@ -236,7 +236,7 @@ function checkServiceOf(controller: Type<object>, service: Type<object>, fail: F
   );
 }
 
-/** The service waits for the hooks. For such a circle, Nest's only message is that a symbol is not a string. */
+/** The service waits for the hooks. For such a cycle, Nest's only message is that a symbol is not a string. */
 function checkInjected(
   hooks: Type<object>,
   entity: Type<object>,

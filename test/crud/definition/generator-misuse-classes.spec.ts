@@ -11,7 +11,7 @@ import {
   IsNested,
   IsReference,
 } from '../../../src/index.js';
-import { circle, type MisuseCases } from '../../support/misused-classes.js';
+import { cycle, type MisuseCases } from '../../support/misused-classes.js';
 import { resource as made, type Outline } from '../../support/resource.js';
 import { createResourceApp } from '../../support/resource-app.js';
 
@@ -46,7 +46,7 @@ describe('a wrong class stops the start with one sentence', () => {
   @Controller('elsewhere')
   class Elsewhere extends CrudController(notes) {}
 
-  const importCircle = 'If it is imported from a file that imports this one, break that circle.';
+  const importCycle = 'If it is imported from a file that imports this one, break that cycle.';
   const generic = 'does not extend the generated';
   const foreign = 'of other options. Write: class';
   const same = 'with the same options.';
@@ -55,12 +55,12 @@ describe('a wrong class stops the start with one sentence', () => {
   const cases: MisuseCases = {
     'the second argument has no "controler". Did you mean "controller"?': { controler: Plain },
     'the second argument has no "guards". It takes controller, service, providers, imports.': { guards: [] },
-    [`controller is undefined. ${circle}`]: { controller: undefined },
-    [`service is undefined. ${circle}`]: { service: undefined },
+    [`controller is undefined. ${cycle}`]: { controller: undefined },
+    [`service is undefined. ${cycle}`]: { service: undefined },
     'service must be a class.': { service: {} },
     'providers must be a list.': { providers: {} },
-    [`providers[0] is undefined. ${importCircle}`]: { providers: [undefined] },
-    [`imports[1] is undefined. ${importCircle}`]: { imports: [Plain, undefined] },
+    [`providers[0] is undefined. ${importCycle}`]: { providers: [undefined] },
+    [`imports[1] is undefined. ${importCycle}`]: { imports: [Plain, undefined] },
     [`Plain ${generic} controller. Write: class Plain extends CrudController(options).`]: {
       controller: Plain,
     },
@@ -103,7 +103,7 @@ describe('a wrong class stops the start with one sentence', () => {
 
   it.each([
     [undefined, 'the options are missing. Pass { entity, input, name }.'],
-    [{}, `entity is undefined. ${circle}`],
+    [{}, `entity is undefined. ${cycle}`],
   ])('a class that is made before the options are there: %j', (options, sentence) => {
     const wrong = new Error(`CrudModule.forFeature(undefined): ${sentence}`);
     expect(() => CrudService.for(options as never)).toThrow(wrong);

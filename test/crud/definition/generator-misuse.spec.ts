@@ -3,7 +3,7 @@ import { claim, CrudModule, type CrudOptions, IsText } from '../../../src/index.
 import { GOOD_INDEXES } from '../../support/index-misuse-cases.js';
 import { GOOD_QUERIES } from '../../support/query-misuse-cases.js';
 import * as wrong from '../../support/misused-classes.js';
-import { circle, Note, notes, Plain } from '../../support/misused-classes.js';
+import { cycle, Note, notes, Plain } from '../../support/misused-classes.js';
 import { CASES } from '../../support/misuse-cases.js';
 
 const start = (change: object) => () =>
@@ -68,7 +68,7 @@ describe('an entity that cannot be a resource stops the start with one sentence'
       wrong.Labelled,
     ],
     ['references.owner.onDelete cannot be "unset", since the schema requires the field.', wrong.Owned, unset],
-    [`entity is undefined. ${circle}`, undefined],
+    [`entity is undefined. ${cycle}`, undefined],
     ['entity must be a class.', 'Note'],
   ])('%s', (sentence, entity, change) => {
     const name = typeof entity === 'function' ? entity.name : String(entity);

@@ -46,7 +46,7 @@ const acting =
 describe('a wrong route stops the start with one sentence', () => {
   const MEMBERS =
     'method, path, isolatedAs, guards, decorators, consumes, body, query, headers, response, status, summary, errors, unkept';
-  const undefinedClass = 'if it is undefined, break the circle of imports.';
+  const undefinedClass = 'if it is undefined, break the cycle of imports.';
   const members = (cases: Record<string, object>) =>
     Object.entries(cases).map(([said, change]) => [on + said, { ...move, ...change }] as [string, object]);
 

@@ -45,13 +45,13 @@ const MEMBERS = {
  */
 export function readOperations(body: unknown): BulkRequest {
   if (!isPlainObject(body)) throw new ValidationError([{ pointer: '', detail: errorMessages.notAnObject }]);
-  const stray = unknownMembers(body, ['operations', 'atomic']);
+  const unknowns = unknownMembers(body, ['operations', 'atomic']);
   const { operations, atomic = false } = body;
   const isList = Array.isArray(operations) && operations.length > 0 && operations.length <= MAX_OPERATIONS;
   const fault = { pointer: '/operations', detail: errorMessages.operations(MAX_OPERATIONS) };
   const isFlag = typeof atomic === 'boolean';
   const wrong = { pointer: '/atomic', detail: errorMessages.wrongType('atomic', 'true or false') };
-  const [first, ...others] = [...(isList ? [] : [fault]), ...(isFlag ? [] : [wrong]), ...stray];
+  const [first, ...others] = [...(isList ? [] : [fault]), ...(isFlag ? [] : [wrong]), ...unknowns];
   if (first) throw new ValidationError([first, ...others]);
   return new BulkRequest((operations as unknown[]).map(readOperation), atomic === true);
 }
@@ -82,8 +82,8 @@ function readOperation(value: unknown): Operation {
 /** Faults in the shape of an operation. Pointers are relative to the operation. */
 function faultsOf(value: unknown): Violation[] {
   if (!isPlainObject(value)) return [{ pointer: '', detail: errorMessages.oneOperation }];
-  const stray = unknownMembers(value, KINDS);
-  if (stray.length > 0) return stray;
+  const unknowns = unknownMembers(value, KINDS);
+  if (unknowns.length > 0) return unknowns;
   const [kind, ...more] = KINDS.filter((name) => Object.hasOwn(value, name));
   if (!kind || more.length > 0) return [{ pointer: '', detail: errorMessages.oneOperation }];
   if (kind === 'create') return [];
@@ -106,8 +106,8 @@ function memberFault(kind: string, name: string, value: unknown, required: boole
 }
 
 function unknownMembers(value: Members, known: readonly string[], parent?: string): Violation[] {
-  const stray = Object.keys(value).filter((name) => !known.includes(name));
-  return stray.slice(0, MAX_FAULTS).map((name) => ({
+  const unknowns = Object.keys(value).filter((name) => !known.includes(name));
+  return unknowns.slice(0, MAX_FAULTS).map((name) => ({
     pointer: toPointer(parent === undefined ? [name] : [parent, name]),
     detail: errorMessages.unknownField(name.slice(0, MAX_NAME), known),
   }));

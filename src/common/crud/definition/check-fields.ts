@@ -79,8 +79,8 @@ export function checkFields(checked: Checked): void {
   const inputs = [...createReader.fields, ...updateReader.fields];
   for (const field of inputs) checkInputField(field, checked);
   const names = inputs.map(({ name }) => name);
-  const stray = [...writeOnly].find((name) => !names.includes(name));
-  if (stray !== undefined) fail(`writeOnly names "${stray}", which is not an input field.`);
+  const unknownField = [...writeOnly].find((name) => !names.includes(name));
+  if (unknownField !== undefined) fail(`writeOnly names "${unknownField}", which is not an input field.`);
   checkIsolation(checked, names);
   if (schema.path(HOLDS) || schema.pathType(HOLDS) === 'nested') {
     fail(`the schema has "${HOLDS}", where writes that refer to a record are noted. Rename the field.`);

@@ -10,11 +10,11 @@ const SINGLE = 'String UUID Number Int32 Double BigInt Decimal128 Boolean Date O
 /** Checks that the schema has every field that its indexes name. MongoDB would index nothing, without an error. */
 export function checkIndexes(schema: Schema, fail: Fail): void {
   for (const [keys, options] of schema.indexes()) {
-    const stray = namesIn(keys, options).find((path) => !hasPath(schema, path.split('.')));
-    if (stray === undefined) continue;
-    const near = nearest(stray, pathsOf(nodesOf(schema)));
+    const unknownPath = namesIn(keys, options).find((path) => !hasPath(schema, path.split('.')));
+    if (unknownPath === undefined) continue;
+    const near = nearest(unknownPath, pathsOf(nodesOf(schema)));
     const hint = near === undefined ? '' : ` Did you mean "${near}"?`;
-    fail(`the index ${JSON.stringify(keys)} names "${stray}", which the schema does not have.${hint}`);
+    fail(`the index ${JSON.stringify(keys)} names "${unknownPath}", which the schema does not have.${hint}`);
   }
 }
 

@@ -104,8 +104,10 @@ const OPTIONS: { readonly [Name in keyof Required<AnyCrudOptions>]: Check } = {
   }),
   disable: (disable = [], where, fail) => {
     if (!Array.isArray(disable)) fail(`disable must be a list of actions: ${ACTIONS.join(', ')}.`);
-    const stray = (disable as unknown[]).find((action) => !(ACTIONS as readonly unknown[]).includes(action));
-    if (stray !== undefined) fail(unknownName(where, String(stray), ACTIONS));
+    const unknownAction = (disable as unknown[]).find(
+      (action) => !(ACTIONS as readonly unknown[]).includes(action),
+    );
+    if (unknownAction !== undefined) fail(unknownName(where, String(unknownAction), ACTIONS));
   },
   isolationFields: checkIsolation,
   globallyUnique: rule(Array.isArray, 'a list of fields'),
@@ -181,7 +183,7 @@ function checkInjected(list: unknown, where: string, fail: Fail): void {
   const missing = (list as unknown[]).indexOf(undefined);
   if (missing < 0) return;
   fail(
-    `${where}[${missing}] is undefined. If it is imported from a file that imports this one, break that circle.`,
+    `${where}[${missing}] is undefined. If it is imported from a file that imports this one, break that cycle.`,
   );
 }
 
@@ -239,8 +241,8 @@ function checkHooks(hooks: unknown, _where: string, fail: Fail): void {
   const own = provider ? [] : Object.keys(hooks as Raw);
   const methods = methodsOf(provider ?? (Object.getPrototypeOf(hooks) as object | null));
   const names = [...own, ...methods.filter((name) => /^(before|after)/.test(name))];
-  const stray = names.find((name) => !(HOOKS as readonly string[]).includes(name));
-  if (stray !== undefined) fail(unknownName(where, stray, HOOKS));
+  const unknownHook = names.find((name) => !(HOOKS as readonly string[]).includes(name));
+  if (unknownHook !== undefined) fail(unknownName(where, unknownHook, HOOKS));
   if (provider && names.length === 0) {
     fail(`${where} has no hook. Give it methods named like ${HOOKS.slice(0, 2).join(' or ')}.`);
   }

@@ -85,8 +85,8 @@ export function checkNames(
   fail: Fail,
 ): asserts value is object {
   if (!isPlainObject(value)) fail(`${where} must be an object. It takes ${known.join(', ')}.`);
-  const stray = Object.keys(value as object).find((name) => !known.includes(name));
-  if (stray !== undefined) fail(unknownName(where, stray, known));
+  const unknownMember = Object.keys(value as object).find((name) => !known.includes(name));
+  if (unknownMember !== undefined) fail(unknownName(where, unknownMember, known));
 }
 
 /** Accepts a class. One that is undefined comes from a file that is not loaded yet. */
@@ -102,7 +102,7 @@ export function requireClass(value: unknown, where: string, fail: Fail): asserts
   if (typeof value === 'function') return;
   if (value !== undefined) fail(`${where} must be a class.`);
   fail(
-    `${where} is undefined. Pass a class; if it is imported from a file that imports this one, break that circle.`,
+    `${where} is undefined. Pass a class; if it is imported from a file that imports this one, break that cycle.`,
   );
 }
 

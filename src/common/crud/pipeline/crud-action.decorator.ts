@@ -142,7 +142,7 @@ const classOr = (accepts: (value: unknown) => boolean, ...others: string[]): Che
   const must = ['must be a class', ...others].join(', ');
   return either(
     (value) => typeof value === 'function' || accepts(value),
-    (_value, where, fail) => fail(`${where} ${must}; if it is undefined, break the circle of imports.`),
+    (_value, where, fail) => fail(`${where} ${must}; if it is undefined, break the cycle of imports.`),
   );
 };
 

@@ -22,8 +22,8 @@ export function csvOf(definition: CrudDefinition, { fields, expand, isBody }: Li
     throw new ValidationError([{ ...at, detail }]);
   };
   if (expand) refuse('expand', errorMessages.exclusiveParameters('expand', CSV_TYPE));
-  const stray = fields?.find((name) => !isFlat(definition, name));
-  if (stray !== undefined) refuse('fields', errorMessages.notFlat(stray));
+  const nested = fields?.find((name) => !isFlat(definition, name));
+  if (nested !== undefined) refuse('fields', errorMessages.notFlat(nested));
   const asked = definition.shownFields.filter((name) => name === '_id' || (fields?.includes(name) ?? true));
   const columns = asked.filter((name) => isFlat(definition, name));
   const numbers = columns.filter((name) => typeOf(definition, name)?.instance === 'Decimal128');

@@ -150,7 +150,7 @@ const CASED = /\p{Changes_When_Casemapped}/gu;
  * Two letters that differ only in case. The other case of some letters is several characters, or that of
  * another letter.
  */
-const TWINS = /^(.)\1$/iu;
+const SAME_LETTER = /^(.)\1$/iu;
 
 /** Made at first use: it takes some milliseconds, which should not delay the start. */
 let classes: ReadonlyMap<string, string> | undefined;
@@ -180,7 +180,7 @@ function findClasses(): ReadonlyMap<string, string> {
     const part = String.fromCodePoint(...Array.from({ length: PART }, (_, i) => from + i));
     for (const letter of part.match(CASED) ?? []) {
       for (const other of [letter.toLowerCase(), letter.toUpperCase()]) {
-        if (other !== letter && TWINS.test(letter + other)) join(groups, letter, other);
+        if (other !== letter && SAME_LETTER.test(letter + other)) join(groups, letter, other);
       }
     }
   }

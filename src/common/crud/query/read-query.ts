@@ -113,9 +113,9 @@ function readExpand(
 ): ReferenceDefinition[] {
   if (text === undefined) return [];
   const paths = [...new Set(text.split(','))];
-  const stray = paths.find((path) => !expandable.has(path));
-  if (stray === undefined) return paths.flatMap((path) => expandable.get(path) ?? []);
-  const detail = errorMessages.notExpandable(stray, [...expandable.keys()]);
+  const unknownPath = paths.find((path) => !expandable.has(path));
+  if (unknownPath === undefined) return paths.flatMap((path) => expandable.get(path) ?? []);
+  const detail = errorMessages.notExpandable(unknownPath, [...expandable.keys()]);
   violations.push({ parameter: 'expand', detail });
   return [];
 }
@@ -243,9 +243,9 @@ function readFields(
 ): string[] | undefined {
   if (text === undefined) return undefined;
   const names = [...new Set(text.split(','))];
-  const stray = names.find((name) => !shown.includes(name));
-  if (stray === undefined) return names;
-  violations.push({ parameter: 'fields', detail: errorMessages.unknownFieldName(stray, shown) });
+  const unknownField = names.find((name) => !shown.includes(name));
+  if (unknownField === undefined) return names;
+  violations.push({ parameter: 'fields', detail: errorMessages.unknownFieldName(unknownField, shown) });
   return undefined;
 }
 

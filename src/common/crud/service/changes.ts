@@ -126,9 +126,9 @@ export function requireOwnFields(
   const type = kindOf(kinds, record);
   if (!type) return;
   const isOfOthers = (path: string) => fieldAt(inputs.create, path) && !fieldAt(type, path);
-  const stray = Object.keys(set).find(isOfOthers);
-  if (stray === undefined) return;
-  throw new Error(`Code sets "${stray}" of ${label}, which only records of other kinds have.`);
+  const foreignPath = Object.keys(set).find(isOfOthers);
+  if (foreignPath === undefined) return;
+  throw new Error(`Code sets "${foreignPath}" of ${label}, which only records of other kinds have.`);
 }
 
 /** The class of a record's kind, if records are of several. */

@@ -99,11 +99,11 @@ export function requireSameIsolation(
       throw new Error(`${hook} of ${label} changed "${field}", which isolates the record.`);
     }
   }
-  const stray = Object.keys(record).find(
+  const unknownPath = Object.keys(record).find(
     (field) => !schema.path(field) && schema.pathType(field) !== 'nested',
   );
-  if (stray !== undefined)
-    throw new Error(`${hook} of ${label} set "${stray}", which the schema does not have.`);
+  if (unknownPath !== undefined)
+    throw new Error(`${hook} of ${label} set "${unknownPath}", which the schema does not have.`);
 }
 
 /** A path and its new value; undefined or null if it has none any more. */
