@@ -65,21 +65,21 @@ export interface ShareLimits {
   readonly hasShares?: boolean;
 }
 
-/** A place that is waited for. */
-export interface QueuedPlace {
-  /** Calls a function, at once or when it is its turn. A place that was left can be taken again. */
+/** A slot that is waited for. */
+export interface QueuedSlot {
+  /** Calls a function, at once or when it is its turn. A slot that was left can be taken again. */
   take(start: () => void): void;
   /** Changes how much it takes. */
   resize(size: number): void;
-  /** Passes the place on to the next one, even before its turn. A second call changes nothing. */
+  /** Passes the slot on to the next one, even before its turn. A second call changes nothing. */
   leave(): void;
 }
 
-/** What one client may have of all places, or of those of its group, while there are others. */
+/** What one client may have of all slots, or of those of its group, while there are others. */
 const SHARE = 1 / 8;
 /** What all networks without a token may have together while there are tenants. */
 const SHARE_OF_NETWORKS = 1 / 2;
-/** What one client's batches may have of all places, if there are no other clients. */
+/** What one client's batches may have of all slots, if there are no other clients. */
 const BATCH_SHARE = 1 / 4;
 /** Maximum number of those that wait, whatever the pace. */
 const MAX_WAITING = 4_000;
@@ -96,7 +96,7 @@ interface Piece {
 }
 
 /**
- * Divides something fairly. A place is either waited for (`placeFor`): groups take turns, and so do the clients of a
+ * Divides something fairly. A slot is either waited for (`slotFor`): groups take turns, and so do the clients of a
  * group. Or it is there at once (`hold`), for what takes long: when there is none left, whoever has most gives the
  * newest one up to somebody with fewer.
  */
@@ -113,7 +113,7 @@ export class FairShare {
     return this.all.waiting.size;
   }
 
-  /** Why a place would be refused now; undefined if it would be given in time. */
+  /** Why a slot would be refused now; undefined if it would be given in time. */
   refusal(owner: Owner): Error | undefined {
     const { maxInAll, maxWaitMs = Infinity } = this.limits;
     const group = this.all.find(owner.group);
@@ -136,7 +136,7 @@ export class FairShare {
       : new OverloadedError();
   }
 
-  placeFor(owner: Owner, size = 1): QueuedPlace {
+  slotFor(owner: Owner, size = 1): QueuedSlot {
     let taken: Piece | undefined;
     return {
       take: (start) => {
@@ -155,30 +155,30 @@ export class FairShare {
     };
   }
 
-  /** Whether a place would be there at once. */
+  /** Whether a slot would be there at once. */
   isFree(owner: Owner, size = 1): boolean {
     const parties = this.partiesOf(owner);
     return parties[2].waiting.size === 0 && this.mayRun({ parties, size });
   }
 
   /**
-   * One more place for what a client already does, which then has several; undefined if that would keep others waiting.
-   * The client's own other requests find places as well, even while there are no other clients.
+   * One more slot for what a client already does, which then has several; undefined if that would keep others waiting.
+   * The client's own other requests find slots as well, even while there are no other clients.
    */
-  placeBeside(owner: Owner): QueuedPlace | undefined {
+  slotBeside(owner: Owner): QueuedSlot | undefined {
     const most = this.limits.maxInAll * BATCH_SHARE;
     if (this.waiting > 0 || !this.isFree(owner) || this.partiesOf(owner)[2].used >= most) return undefined;
-    const place = this.placeFor(owner);
-    place.take(() => undefined);
-    return place;
+    const slot = this.slotFor(owner);
+    slot.take(() => undefined);
+    return slot;
   }
 
   /**
-   * Takes a place at once.
+   * Takes a slot at once.
    *
-   * @param giveUp ends what the place is for; called if somebody else gets the place, which is then released
+   * @param giveUp ends what the slot is for; called if somebody else gets the slot, which is then released
    * @param tooMany makes the error for a client that has as many as it may
-   * @returns a function that releases the place; only its first call has an effect
+   * @returns a function that releases the slot; only its first call has an effect
    * @throws OverloadedError, or that of `tooMany`, if there is none
    */
   hold(owner: Owner, giveUp: () => void, tooMany: (max: number) => Error): () => void {
@@ -186,13 +186,13 @@ export class FairShare {
     const parties = this.partiesOf(owner);
     if (parties[2].used >= maxPerClient) throw tooMany(maxPerClient);
     if (this.running >= maxInAll && !takeBack(mostBeside(parties))) throw new OverloadedError();
-    return holdPlace(parties, giveUp);
+    return holdSlot(parties, giveUp);
   }
 
-  /** Takes a place in any case: if nobody has more than the owner, the owner gives up one of its own. */
+  /** Takes a slot in any case: if nobody has more than the owner, the owner gives up one of its own. */
   holdAnyway(owner: Owner, giveUp: () => void): () => void {
     if (this.running >= this.limits.maxInAll) takeBack(this.all.largest()?.largest());
-    return holdPlace(this.partiesOf(owner), giveUp);
+    return holdSlot(this.partiesOf(owner), giveUp);
   }
 
   private partiesOf({ group, client }: Owner): Piece['parties'] {
@@ -204,7 +204,7 @@ export class FairShare {
   private take(piece: Piece): void {
     const [all, group, client] = piece.parties;
     if (client.waiting.size === 0 && this.mayRun(piece)) return run(piece, false);
-    // A promise keeps what the request has in AsyncLocalStorage: whoever leaves a place may be in a unit of work.
+    // A promise keeps what the request has in AsyncLocalStorage: whoever leaves a slot may be in a unit of work.
     const { start } = piece;
     void new Promise<void>((resolve) => (piece.start = resolve)).then(start);
     for (const party of piece.parties) party.waiting.add(piece);
@@ -278,13 +278,13 @@ function stopWaiting(piece: Piece): void {
   if (group.waiting.size === 0) all.turns.delete(group);
 }
 
-function holdPlace(parties: Piece['parties'], giveUp: () => void): () => void {
+function holdSlot(parties: Piece['parties'], giveUp: () => void): () => void {
   const { held } = parties[2];
   const release = () => {
-    if (held.delete(place)) for (const party of parties) party.used -= 1;
+    if (held.delete(slot)) for (const party of parties) party.used -= 1;
   };
-  const place = { release, giveUp };
-  held.add(place);
+  const slot = { release, giveUp };
+  held.add(slot);
   for (const party of parties) party.used += 1;
   return release;
 }
@@ -297,7 +297,7 @@ function mostBeside([all, own, client]: Piece['parties']): Party | undefined {
   return most && most.used > client.used + 1 ? most : undefined;
 }
 
-/** Takes the newest place of a client back; returns whether there is one. */
+/** Takes the newest slot of a client back; returns whether there is one. */
 function takeBack(client: Party | undefined): boolean {
   const newest = [...(client?.held ?? [])].at(-1);
   newest?.release();

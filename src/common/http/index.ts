@@ -12,7 +12,7 @@ export {
   StrictBody,
   streamBody,
 } from './body.js';
-export { clientOf, FairShare, isTenant, ownerAt, type QueuedPlace, type ShareLimits } from './fair-share.js';
+export { clientOf, FairShare, isTenant, ownerAt, type QueuedSlot, type ShareLimits } from './fair-share.js';
 export { checkHarmless, nextTimeSlice, parseJson } from './json-body.js';
 export * from './negotiation.js';
 export * from './route-options.js';
@@ -24,4 +24,4 @@ export {
   StrictQueryInterceptor,
   TakesQuery,
 } from './strict-query.js';
-export { type PagePlace, type Place, type TransferLimits, Transfers } from './transfers.js';
+export { type PageSlot, type StreamLimits, type StreamSlot, StreamSlots } from './stream-slots.js';

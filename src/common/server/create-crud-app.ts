@@ -3,7 +3,7 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ProblemFilter } from '../errors/index.js';
-import type { TransferLimits } from '../http/index.js';
+import type { StreamLimits } from '../http/index.js';
 import { Metrics } from '../metrics/index.js';
 import { BODY_LIMIT } from '../platform/index.js';
 import type { ConnectionLimits } from './connections.js';
@@ -37,7 +37,7 @@ export interface CrudAppOptions extends Partial<AppSettings> {
   /** Where the log goes. @default the standard output */
   readonly log?: ReturnType<typeof createLog>;
   /** How long clients may take, and how many whole lists they may read at a time. */
-  readonly limits?: Partial<ConnectionLimits & TransferLimits>;
+  readonly limits?: Partial<ConnectionLimits & StreamLimits>;
 }
 
 /** The defaults of the settings, which the environment's settings share. */
@@ -94,7 +94,7 @@ function defined<T extends object>(options: T): T {
 async function configureApp(
   app: NestFastifyApplication,
   settings: AppSettings,
-  limits?: Partial<TransferLimits>,
+  limits?: Partial<StreamLimits>,
 ): Promise<void> {
   useSecurityHeaders(app.getHttpAdapter().getInstance());
   if (settings.corsOrigins.length > 0) {
@@ -112,7 +112,7 @@ async function configureApp(
   }
   // After CORS, so that pages can read rejections, too.
   const fastify = app.getHttpAdapter().getInstance();
-  const places = await useLoadControl(fastify, settings, limits);
-  useRequestLog(fastify, app.get(Metrics, { strict: false }), places);
+  const slots = await useLoadControl(fastify, settings, limits);
+  useRequestLog(fastify, app.get(Metrics, { strict: false }), slots);
   app.useGlobalFilters(new ProblemFilter());
 }

@@ -9,7 +9,7 @@ import {
   TooManyRequestsError,
 } from '../errors/index.js';
 import { contextOf } from '../platform/index.js';
-import { FairShare, isTenant, ownerAt, type TransferLimits, Transfers } from '../http/index.js';
+import { FairShare, isTenant, ownerAt, type StreamLimits, StreamSlots } from '../http/index.js';
 
 /** Limits of the load that a process accepts. */
 export interface LoadOptions extends RateLimitOptions {
@@ -35,7 +35,7 @@ interface RateLimitOptions {
 declare module 'fastify' {
   interface FastifyInstance {
     /** The long responses of this process. */
-    transfers: Transfers;
+    streamSlots: StreamSlots;
   }
 }
 
@@ -57,12 +57,12 @@ const BEGINNING = { maxInAll: 16 };
  * without a known tenant together have the turns of one tenant; they are answered within five seconds. Call it after the hooks whose
  * headers rejections should also have.
  *
- * @returns the places of requests, to observe their number
+ * @returns the slots of requests, to observe their number
  */
 export async function useLoadControl(
   fastify: FastifyInstance,
   options: LoadOptions,
-  limits?: Partial<TransferLimits>,
+  limits?: Partial<StreamLimits>,
 ): Promise<FairShare> {
   const tenants = new KnownTenants();
   const beginning = new FairShare(BEGINNING);
@@ -73,13 +73,13 @@ export async function useLoadControl(
 
   if (options.maxEventLoopDelayMs > 0) refuseWhileBlocked(fastify, options.maxEventLoopDelayMs);
   fastify.decorateRequest('load', null);
-  fastify.decorate('transfers', new Transfers(limits, requests));
+  fastify.decorate('streamSlots', new StreamSlots(limits, requests));
   fastify.addHook('onRequest', (request, _reply, done) => {
     if (!isControlled(request)) return done();
     request.owner = ownerAt(request.ip, tenants.of(request));
-    const place = beginning.placeFor(request.owner);
-    place.take(() => {
-      setImmediate(() => place.leave());
+    const slot = beginning.slotFor(request.owner);
+    slot.take(() => {
+      setImmediate(() => slot.leave());
       done();
     });
   });
@@ -96,9 +96,9 @@ export async function useLoadControl(
     if (request.load) return done();
     const deadline = setTimeout(giveUp, DEADLINE_MS, request, reply);
     contextOf(request).endsAt = performance.now() + DEADLINE_MS;
-    const place = requests.placeFor(ownerOf(request));
-    request.load = { place, deadline };
-    place.take(() => {
+    const slot = requests.slotFor(ownerOf(request));
+    request.load = { slot, deadline };
+    slot.take(() => {
       // The client may have gone away by the time it is this request's turn.
       if (request.raw.socket.destroyed) leave(request);
       else done();
@@ -127,7 +127,7 @@ function leave(request: FastifyRequest): void {
   if (!load) return;
   request.load = null;
   clearTimeout(load.deadline);
-  load.place.leave();
+  load.slot.leave();
 }
 
 /** Answers in place of a handler that takes too long. Its own answer is then ignored. */

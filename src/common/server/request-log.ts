@@ -34,9 +34,9 @@ const NO_ROUTE = 'none';
  * method, path, address and result, without the query and headers, which may be secret. No label of a metric contains a path,
  * a tenant or anything else that clients choose. Call it before routes are added.
  *
- * @param places those of requests
+ * @param slots those of requests
  */
-export function useRequestLog(fastify: FastifyInstance, { registry }: Metrics, places: FairShare): void {
+export function useRequestLog(fastify: FastifyInstance, { registry }: Metrics, slots: FairShare): void {
   const registers = [registry];
   const durations = new Histogram({
     name: 'http_request_duration_seconds',
@@ -62,8 +62,8 @@ export function useRequestLog(fastify: FastifyInstance, { registry }: Metrics, p
   let inFlight = 0;
   const gauges = {
     http_requests_in_flight: ['Requests whose answer is not whole, streams among them.', () => inFlight],
-    http_requests_running: ['Requests that have their turn.', () => places.running],
-    http_requests_waiting: ['Requests that wait for their turn.', () => places.waiting],
+    http_requests_running: ['Requests that have their turn.', () => slots.running],
+    http_requests_waiting: ['Requests that wait for their turn.', () => slots.waiting],
   } as const;
   for (const [name, [help, read]] of Object.entries(gauges)) {
     new Gauge({

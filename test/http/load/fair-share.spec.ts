@@ -17,7 +17,7 @@ describe('a share of something', () => {
 
   /** Asks for a place that is left as soon as it is there. */
   const pass = (client: string, size: number) => {
-    const place = share.placeFor(ofTenant(client), size);
+    const place = share.slotFor(ofTenant(client), size);
     place.take(() => {
       events.push(client);
       setImmediate(() => place.leave());
@@ -26,7 +26,7 @@ describe('a share of something', () => {
   /** Those whose turn has come have begun. */
   const begun = () => new Promise(setImmediate);
   const take = (client: string, size: number) => {
-    const place = share.placeFor(ofTenant(client), size);
+    const place = share.slotFor(ofTenant(client), size);
     place.take(() => events.push(client));
     return place;
   };
@@ -47,8 +47,8 @@ describe('a share of something', () => {
     const storage = new AsyncLocalStorage<string>();
     const seen: (string | undefined)[] = [];
     const held = take('a', 8);
-    storage.run('own', () => share.placeFor(ofTenant('b')).take(() => seen.push(storage.getStore())));
-    share.placeFor(ofTenant('c')).take(() => seen.push(storage.getStore()));
+    storage.run('own', () => share.slotFor(ofTenant('b')).take(() => seen.push(storage.getStore())));
+    share.slotFor(ofTenant('c')).take(() => seen.push(storage.getStore()));
     storage.run("another one's", () => held.leave());
     await begun();
     expect(seen).toEqual(['own', undefined]);

@@ -32,7 +32,7 @@ export async function carryOutBulk(
   let results: ItemResult[] = [];
   try {
     const scope = unrestrictedScope().with({ endsAt, reservation });
-    const committed = await items.request.platform.transfers.atomicBulk(items, () =>
+    const committed = await items.request.platform.streamSlots.atomicBulk(items, () =>
       service.atomically(scope, async ({ context }) => {
         results = await carryOut(operations, items.within(context.unit), service, failure);
         if (results.some(isFailed)) throw failure;
@@ -91,7 +91,7 @@ export async function carryOut(
   for (const run of runsOf(operations, independence(items.controller, service), unit ? Infinity : MAX_RUN)) {
     await nextTimeSlice();
     const gathered = unit?.gather();
-    const begun = await request.platform.transfers.carryOut(items, run, async (operation) => {
+    const begun = await request.platform.streamSlots.carryOut(items, run, async (operation) => {
       const slot = unit || operation.kind === 'create' ? order.next() : undefined;
       const result = one(operation, slot).then(note);
       if (!unit) return { result: await result };

@@ -14,15 +14,15 @@ import type { Operation } from './operation.js';
 /**
  * Creates a record from each line of a request, and answers each with a line. Lines are read only as fast as
  * results are taken, so neither the request nor the response is ever held in memory. An import that loses its
- * place to a client with fewer breaks off. When the process is told
+ * slot to a client with fewer breaks off. When the process is told
  * to stop, the lines already read are answered, and the line after them gets an error.
  *
  * @throws TooManyStreamsError, OverloadedError if its client, or all together, have too many imports
  */
 export function importLines(items: Items, service: AnyService): Readable {
   const { request, reply } = items;
-  const place = request.platform.transfers.place('imports', request);
-  whenClosed(rawOf(reply), place.leave);
+  const slot = request.platform.streamSlots.take('imports', request);
+  whenClosed(rawOf(reply), slot.leave);
   const body = (request.body ?? Readable.from([])) as Readable;
   const { bodyLimit, closing } = request.platform;
   const lines = new LineReader(bodyLimit, () => closing.aborted && !body.readableEnded);
@@ -45,8 +45,8 @@ export function importLines(items: Items, service: AnyService): Readable {
     }
   }
   const answer = Readable.from(results(), { objectMode: false });
-  place.lost.addEventListener('abort', () => {
-    answer.destroy(place.lost.reason as Error);
+  slot.lost.addEventListener('abort', () => {
+    answer.destroy(slot.lost.reason as Error);
     // Otherwise its end would wait for the next line.
     body.destroy();
   });

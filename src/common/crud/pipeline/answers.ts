@@ -2,7 +2,14 @@ import { Readable } from 'node:stream';
 import { RequestMethod, StreamableFile } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { pathOf } from '../../errors/index.js';
-import { NDJSON_TYPE, type PagePlace, type Place, preferredType, queryOf, varyBy } from '../../http/index.js';
+import {
+  NDJSON_TYPE,
+  type PageSlot,
+  preferredType,
+  queryOf,
+  type StreamSlot,
+  varyBy,
+} from '../../http/index.js';
 import { rawOf, whenClosed } from '../../platform/index.js';
 import { bulkAnswer, type BulkResults } from '../batch/carry-out.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
@@ -87,9 +94,9 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const results = await showAll(records, context);
     if (type === LIST_TYPES[0] && !isStreamed) return { results, ...rest };
     const framing = type === LIST_TYPES[0] ? pageFraming(rest) : framingOf(type, context);
-    const { pagePlace } = context.scope.context;
-    const place = (isStreamed && pagePlace) || request.platform.transfers.pagePlace(request);
-    return file(each(results), type, framing, place);
+    const { pageSlot } = context.scope.context;
+    const slot = (isStreamed && pageSlot) || request.platform.streamSlots.pageSlot(request);
+    return file(each(results), type, framing, slot);
   },
   count: (count) => ({ count }),
   get: async (record, context) => {
@@ -195,8 +202,8 @@ function stream<Each>(
   type: ListType,
   showEach: (batch: readonly Each[]) => Promise<object[]>,
 ) {
-  const place = context.request.platform.transfers.place('lists', context.request);
-  return file(inBatches(records, showEach), type, framingOf(type, context), place);
+  const slot = context.request.platform.streamSlots.take('lists', context.request);
+  return file(inBatches(records, showEach), type, framingOf(type, context), slot);
 }
 
 function framingOf(type: ListType, { definition, scope }: AnswerContext): Framing {
@@ -204,8 +211,8 @@ function framingOf(type: ListType, { definition, scope }: AnswerContext): Framin
   return type === NDJSON_TYPE ? NDJSON : JSON_ARRAY;
 }
 
-async function file(records: AsyncIterable<object>, type: ListType, framing: Framing, place: Place) {
-  const body = await streamRecords(records, framing, place);
+async function file(records: AsyncIterable<object>, type: ListType, framing: Framing, slot: StreamSlot) {
+  const body = await streamRecords(records, framing, slot);
   return new StreamableFile(body, { type: `${type}; charset=utf-8` });
 }
 
@@ -282,7 +289,7 @@ const FIRST_GUESS = 65_536;
 declare module '../../platform/index.js' {
   interface RequestContext {
     /** The memory of the requested page, if it may be large. */
-    pagePlace?: PagePlace;
+    pageSlot?: PageSlot;
   }
 }
 
@@ -291,7 +298,7 @@ const sizes = new WeakMap<CrudDefinition, number>();
 
 /**
  * Waits until there is memory for the requested page; the memory is released when the answer has been sent.
- * While a request waits, others take its place.
+ * While a request waits, others take its slot.
  *
  * @throws OverloadedError, TooManyRequestsError if no memory becomes free in time
  */
@@ -301,17 +308,17 @@ export async function reservePage(
 ): Promise<void> {
   const bytes = limit * (sizes.get(definition) ?? FIRST_GUESS);
   if (bytes <= SMALL) return;
-  const place = await request.platform.transfers.largePage({ request, reply }, bytes);
-  if (rawOf(reply).destroyed) place.leave();
-  whenClosed(rawOf(reply), () => place.leave());
-  scope.context.pagePlace = place;
+  const slot = await request.platform.streamSlots.largePage({ request, reply }, bytes);
+  if (rawOf(reply).destroyed) slot.leave();
+  whenClosed(rawOf(reply), () => slot.leave());
+  scope.context.pageSlot = slot;
 }
 
 /** Records how much memory a page really takes, and returns whether it is too large to be sent as a whole. */
 function isLarge({ definition, scope }: Call, records: readonly object[]): boolean {
   const { context } = scope;
   const bytes = records.reduce((sum, record) => sum + bytesOf(record), 0);
-  context.pagePlace?.resize(bytes);
+  context.pageSlot?.resize(bytes);
   // The size of partial records tells nothing about whole ones.
   if (records.length > 0 && !context.query?.fields)
     sizes.set(definition, followSize(sizes.get(definition), bytes / records.length));

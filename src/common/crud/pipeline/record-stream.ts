@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { Place } from '../../http/index.js';
+import type { StreamSlot } from '../../http/index.js';
 import type { HttpRequest } from '../../platform/index.js';
 
 /** Amount of text that is gathered before it is handed to the socket. Unit: characters. */
@@ -34,7 +34,7 @@ export const NDJSON: Framing = { open: '', between: '', after: '\n', close: '' }
 
 /**
  * Sends records as a byte stream. They are read as fast as the client takes them, so memory use stays flat,
- * and reading ends when the client goes away or loses its place. The first record is awaited here, so that an unavailable
+ * and reading ends when the client goes away or loses its slot. The first record is awaited here, so that an unavailable
  * database can still become an error response; a later error breaks the transfer. Streams take turns to leave
  * room for other requests.
  *
@@ -43,17 +43,17 @@ export const NDJSON: Framing = { open: '', between: '', after: '\n', close: '' }
 export async function streamRecords(
   records: AsyncIterable<object>,
   { open, between, after, close, write = JSON.stringify }: Framing,
-  place: Place,
+  slot: StreamSlot,
 ): Promise<Readable> {
   const iterator = records[Symbol.asyncIterator]();
-  let step = await place
+  let step = await slot
     .turn(() => iterator.next())
     .then((first) => {
-      place.lost.throwIfAborted();
+      slot.lost.throwIfAborted();
       return first;
     })
     .catch((error: unknown) => {
-      place.leave();
+      slot.leave();
       throw error;
     });
   let before = open;
@@ -70,7 +70,7 @@ export async function streamRecords(
 
   const stream = new Readable({
     read() {
-      place.turn(nextChunk).then(
+      slot.turn(nextChunk).then(
         (chunk) => {
           this.push(chunk);
           if (step.done) this.push(null);
@@ -80,7 +80,7 @@ export async function streamRecords(
       );
     },
     destroy(error, done) {
-      place.leave();
+      slot.leave();
       const ended = iterator.return?.() ?? Promise.resolve();
       ended.then(
         () => done(error),
@@ -89,7 +89,7 @@ export async function streamRecords(
     },
   });
   // Without its end, the answer cannot be mistaken for a whole one.
-  place.lost.addEventListener('abort', () => stream.destroy(place.lost.reason as Error));
+  slot.lost.addEventListener('abort', () => stream.destroy(slot.lost.reason as Error));
   return stream;
 }
 
@@ -105,7 +105,7 @@ export function streamJsonArray<T>(
   request: HttpRequest,
 ): Promise<Readable> {
   const shown = inBatches(records, (batch) => batch.map(present));
-  return streamRecords(shown, JSON_ARRAY, request.platform.transfers.place('lists', request));
+  return streamRecords(shown, JSON_ARRAY, request.platform.streamSlots.take('lists', request));
 }
 
 /** Maps records in batches as they are read, holding no more than one batch at a time. */

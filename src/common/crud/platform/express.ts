@@ -16,7 +16,7 @@ import {
   parseJson,
   readJson,
   streamBody,
-  Transfers,
+  StreamSlots,
 } from '../../http/index.js';
 import {
   type HttpRequest,
@@ -45,7 +45,7 @@ interface ExpressApp {
 export function useExpress(app: ExpressApp, parts: PlatformParts): void {
   const platform: Platform = {
     ...parts,
-    transfers: new Transfers(),
+    streamSlots: new StreamSlots(),
     pathErrorOf: () => new PathNotFoundError(false),
     elapsedMs: () => 0,
     beforeSend: (_request, response, settle) => holdBack(rawOf(response), settle),

@@ -7,7 +7,7 @@ import {
   hasBody,
   readJson,
   streamBody,
-  Transfers,
+  StreamSlots,
 } from '../../http/index.js';
 import type { Platform } from '../../platform/index.js';
 import type { PlatformParts } from './platform.js';
@@ -21,11 +21,11 @@ declare module 'fastify' {
 
 /** Prepares a Fastify: that of `createCrudApp`, which reads bodies and limits load itself, or any other. */
 export function useFastify(fastify: FastifyInstance, parts: PlatformParts, close: () => void): void {
-  const isOurs = fastify.hasDecorator('transfers');
+  const isOurs = fastify.hasDecorator('streamSlots');
   fastify.addHook('preClose', (done) => done(void close()));
   const platform: Platform = {
     ...parts,
-    transfers: isOurs ? fastify.transfers : new Transfers(),
+    streamSlots: isOurs ? fastify.streamSlots : new StreamSlots(),
     pathErrorOf: isOurs ? fastify.pathErrorOf : () => new PathNotFoundError(false),
     elapsedMs: (response) => (response as FastifyReply).elapsedTime,
     beforeSend: (request, _response, settle) => {

@@ -70,7 +70,7 @@ export class Crud {
     const earlier = reservation?.resumed ? await keyed?.result() : undefined;
     if (earlier) return earlier.result as T;
     const end = Math.min(performance.now() + LIMIT_MS, endsAt - MARGIN_MS);
-    const turn = this.repeated.placeFor(ownerAt(scope.request?.ip, scope.caller.tenant));
+    const turn = this.repeated.slotFor(ownerAt(scope.request?.ip, scope.caller.tenant));
     try {
       for (let attempt = 0; ; attempt++) {
         // Each attempt has its own session, so that no late operation of another one is part of it.

@@ -1,17 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import { OverloadedError, TooManyStreamsError } from '../errors/index.js';
 import { type HttpRequest, type HttpResponse, rawOf } from '../platform/index.js';
-import { FairShare, ownerOf, type QueuedPlace, type ShareLimits } from './fair-share.js';
+import { FairShare, ownerOf, type QueuedSlot, type ShareLimits } from './fair-share.js';
 
 /** Limits of answers that are made while they are sent; a client is a tenant or, without a token, an address. */
-export interface TransferLimits {
+export interface StreamLimits {
   /** Whole lists. @default { maxInAll: 64, maxPerClient: 16 } */
   readonly lists: ShareLimits;
   /** Imports. @default { maxInAll: 16, maxPerClient: 4 } */
   readonly imports: ShareLimits;
 }
 
-const LIMITS: TransferLimits = {
+const LIMITS: StreamLimits = {
   lists: { maxInAll: 64, maxPerClient: 16 },
   imports: { maxInAll: 16, maxPerClient: 4 },
 };
@@ -38,30 +38,30 @@ const ITEMS = { maxInAll: 32 };
 
 declare module '../platform/index.js' {
   interface Platform {
-    readonly transfers: Transfers;
+    readonly streamSlots: StreamSlots;
   }
   interface RequestContext {
     /** When the request is answered with a 503, by `performance.now()`. @default never */
     endsAt?: number;
   }
   interface RequestState {
-    /** The place of the request among the running ones; null before and after, and where load is not limited. */
-    load?: { place: QueuedPlace; deadline: NodeJS.Timeout } | null;
+    /** The slot of the request among the running ones; null before and after, and where load is not limited. */
+    load?: { slot: QueuedSlot; deadline: NodeJS.Timeout } | null;
   }
 }
 
 /** Resources of an answer that is made while it is sent. */
-export interface Place {
+export interface StreamSlot {
   /** Makes a part of the answer when it is its turn. Between two parts, other work is done. */
   turn<T>(make: () => Promise<T>): Promise<T>;
-  /** Aborted with an OverloadedError if the place goes to another client. */
+  /** Aborted with an OverloadedError if the slot goes to another client. */
   readonly lost: AbortSignal;
-  /** Releases the place. Only the first call has an effect. */
+  /** Releases the slot. Only the first call has an effect. */
   leave(): void;
 }
 
 /** The memory of a page, which may be large. */
-export interface PagePlace extends Place {
+export interface PageSlot extends StreamSlot {
   /** Adjusts it to the real size of the page. Unit: bytes. */
   resize(bytes: number): void;
 }
@@ -80,8 +80,8 @@ export interface BatchRequest {
 }
 
 /** The long answers, large pages and batches of this process. They take turns, so that other requests need not wait for them. */
-export class Transfers {
-  private readonly streams: Readonly<Record<keyof TransferLimits, FairShare>>;
+export class StreamSlots {
+  private readonly streams: Readonly<Record<keyof StreamLimits, FairShare>>;
   private readonly parts = new FairShare(PARTS);
   private readonly memory = new FairShare(MEMORY);
   private readonly atomicBulks = new FairShare(ATOMIC_BULKS);
@@ -89,9 +89,9 @@ export class Transfers {
   private readonly readers = new Set<Reader>();
   private checking?: { readonly timer: NodeJS.Timeout; readonly since: number };
 
-  /** @param requests the places of requests, which the items of batches take, too */
+  /** @param requests the slots of requests, which the items of batches take, too */
   constructor(
-    limits: Partial<TransferLimits> = {},
+    limits: Partial<StreamLimits> = {},
     private readonly requests = new FairShare(ITEMS),
   ) {
     const { lists, imports } = { ...LIMITS, ...limits };
@@ -99,11 +99,11 @@ export class Transfers {
   }
 
   /**
-   * Takes a place for a whole list, or for an import.
+   * Takes a slot for a whole list, or for an import.
    *
    * @throws TooManyStreamsError, OverloadedError if there is none
    */
-  place(kind: keyof TransferLimits, request: HttpRequest): Place {
+  take(kind: keyof StreamLimits, request: HttpRequest): StreamSlot {
     const lost = new AbortController();
     const leave = this.streams[kind].hold(
       ownerOf(request),
@@ -113,8 +113,8 @@ export class Transfers {
     return { turn: (make) => this.turn(request, make), lost: lost.signal, leave };
   }
 
-  /** A place for a page that needs no memory of its own; their number is not limited. */
-  pagePlace(request: HttpRequest): Place {
+  /** A slot for a page that needs no memory of its own; their number is not limited. */
+  pageSlot(request: HttpRequest): StreamSlot {
     return {
       turn: (make) => this.turn(request, make),
       lost: new AbortController().signal,
@@ -123,13 +123,13 @@ export class Transfers {
   }
 
   /**
-   * Waits for the memory of a large page. Meanwhile, others take the place of its request. While others wait, a
+   * Waits for the memory of a large page. Meanwhile, others take the slot of its request. While others wait, a
    * client that takes nothing of its page loses its memory.
    *
    * @throws OverloadedError, TooManyRequestsError if it would not be free in time, or the client goes away
    */
-  async largePage({ request, reply }: BatchRequest, bytes: number): Promise<PagePlace> {
-    const place = await placeAside(this.memory, { request, reply }, Math.ceil(bytes / PIECE), () => {
+  async largePage({ request, reply }: BatchRequest, bytes: number): Promise<PageSlot> {
+    const slot = await slotAside(this.memory, { request, reply }, Math.ceil(bytes / PIECE), () => {
       this.checking ??= {
         timer: setInterval(() => this.endIdleReaders(), CHECK_MS).unref(),
         since: performance.now(),
@@ -148,34 +148,34 @@ export class Transfers {
         }
       },
       lost: lost.signal,
-      resize: (real) => place.resize(real <= PIECE ? 0 : Math.ceil(real / PIECE)),
+      resize: (real) => slot.resize(real <= PIECE ? 0 : Math.ceil(real / PIECE)),
       leave: () => {
         this.readers.delete(reader);
-        place.leave();
+        slot.leave();
       },
     };
   }
 
   /**
-   * Carries out an atomic bulk when it is its turn. Meanwhile, others take the place of its request.
+   * Carries out an atomic bulk when it is its turn. Meanwhile, others take the slot of its request.
    *
    * @throws OverloadedError, TooManyRequestsError if it would not be its turn in time, or the client goes away
    */
   async atomicBulk<T>(batch: BatchRequest, work: () => Promise<T>): Promise<T> {
-    const place = await placeAside(this.atomicBulks, batch);
+    const slot = await slotAside(this.atomicBulks, batch);
     const begun = performance.now();
     try {
       return await work();
     } finally {
       // Others have as much time until the next one as this one took.
       const rest = this.requests.running > 1 ? performance.now() - begun : 0;
-      setTimeout(() => place.leave(), rest).unref();
+      setTimeout(() => slot.leave(), rest).unref();
     }
   }
 
   /**
-   * Carries out the items of a batch, which begin in their order. The batch waits for one place, as a request of its client
-   * does, unless it still has that of its own request. While its client's share has more places, items are carried out
+   * Carries out the items of a batch, which begin in their order. The batch waits for one slot, as a request of its client
+   * does, unless it still has that of its own request. While its client's share has more slots, items are carried out
    * in them at the same time. All of them are given back at the end.
    *
    * @returns the results, in the order of the items
@@ -187,31 +187,31 @@ export class Transfers {
     carryOut: (item: Item) => Result | Promise<Result>,
   ): Promise<Result[]> {
     const owner = ownerOf(request);
-    const first = request.load ? undefined : this.requests.placeFor(owner);
+    const first = request.load ? undefined : this.requests.slotFor(owner);
     if (first) await untilTurn(first, rawOf(reply));
     const rest = items.entries();
     const results: Result[] = [];
-    const work = async (place?: QueuedPlace) => {
+    const work = async (slot?: QueuedSlot) => {
       try {
         for (const [i, item] of rest) results[i] = await carryOut(item);
       } finally {
-        place?.leave();
+        slot?.leave();
       }
     };
     const works = [work(first)];
     while (works.length < items.length) {
-      const place = this.requests.placeBeside(owner);
-      if (!place) break;
-      works.push(work(place));
+      const slot = this.requests.slotBeside(owner);
+      if (!slot) break;
+      works.push(work(slot));
     }
     await Promise.all(works);
     return results;
   }
 
   private async turn<T>(request: HttpRequest, make: () => Promise<T>): Promise<T> {
-    const place = this.parts.placeFor(ownerOf(request));
-    await new Promise<void>((resolve) => place.take(resolve));
-    const end = () => setImmediate(() => place.leave());
+    const slot = this.parts.slotFor(ownerOf(request));
+    await new Promise<void>((resolve) => slot.take(resolve));
+    const end = () => setImmediate(() => slot.leave());
     const timer = setTimeout(end, MAX_PART_MS);
     try {
       return await make();
@@ -233,56 +233,56 @@ export class Transfers {
   }
 }
 
-/** Takes a place, for which a request waits aside. */
-async function placeAside(
+/** Takes a slot, for which a request waits aside. */
+async function slotAside(
   share: FairShare,
   { request, reply }: BatchRequest,
   size = 1,
   waiting: () => void = () => undefined,
-): Promise<QueuedPlace> {
+): Promise<QueuedSlot> {
   const owner = ownerOf(request);
-  const place = share.placeFor(owner, size);
+  const slot = share.slotFor(owner, size);
   if (share.isFree(owner, size)) {
-    place.take(() => undefined);
-    return place;
+    slot.take(() => undefined);
+    return slot;
   }
   const refusal = share.refusal(owner);
   if (refusal) throw refusal;
   const comeBack = stepAside(request, rawOf(reply));
-  const turn = untilTurn(place, rawOf(reply));
+  const turn = untilTurn(slot, rawOf(reply));
   waiting();
   await turn;
   await comeBack().catch((error: unknown) => {
-    place.leave();
+    slot.leave();
     throw error;
   });
-  return place;
+  return slot;
 }
 
-/** Gives up the place of a request while it waits for something else; returns a function that waits for it again. */
+/** Gives up the slot of a request while it waits for something else; returns a function that waits for it again. */
 function stepAside(request: HttpRequest, raw: ServerResponse): () => Promise<void> {
   const { load } = request;
-  load?.place.leave();
+  load?.slot.leave();
   return async () => {
     // Unless the request has been given up.
-    if (load && load === request.load) await untilTurn(load.place, raw);
+    if (load && load === request.load) await untilTurn(load.slot, raw);
   };
 }
 
 /**
- * Waits for a place.
+ * Waits for a slot.
  *
  * @throws OverloadedError if the response is closed before
  */
-function untilTurn(place: QueuedPlace, raw: ServerResponse): Promise<void> {
+function untilTurn(slot: QueuedSlot, raw: ServerResponse): Promise<void> {
   return new Promise((resolve, reject) => {
     const giveUp = () => {
-      place.leave();
+      slot.leave();
       reject(new OverloadedError());
     };
     if (raw.destroyed || raw.writableEnded) return giveUp();
     raw.once('close', giveUp);
-    place.take(() => {
+    slot.take(() => {
       raw.off('close', giveUp);
       resolve();
     });
