@@ -12,7 +12,7 @@ export interface BatchOptions<Item = unknown> {
   /** How long a step waits for more items before it begins. Unit: milliseconds. @default 0 */
   readonly lingerMs?: number;
   /** Called before each step, which waits for it. @default nothing */
-  readonly gathered?: () => Promise<unknown> | undefined;
+  readonly coalesced?: () => Promise<unknown> | undefined;
   /** An item that waits longer for its step is not carried out, and fails. Unit: milliseconds. @default no maximum */
   readonly patienceMs?: number;
   /** Whether items that wait do so for as long as the last step took once more, while the database serves others. @default false */
@@ -83,14 +83,14 @@ export class Batches<Item, Result> {
   }
 
   private async run(key: string, kind: Kind<Item, Result>): Promise<void> {
-    const { gathered, lingerMs = 0, rests } = this.options;
+    const { coalesced, lingerMs = 0, rests } = this.options;
     const { waiting } = kind;
     kind.underWay += 1;
     // Items added in the same tick belong to one step.
     await Promise.resolve();
     while (waiting.length > 0) {
       if (lingerMs > 0) await pause(lingerMs, this.draining.signal);
-      if (gathered) await gathered();
+      if (coalesced) await coalesced();
       const begun = performance.now();
       await this.step(waiting.splice(0, this.sizeOfStep(waiting)));
       if (rests && waiting.length > 0) await pause(performance.now() - begun, this.draining.signal);
@@ -130,7 +130,7 @@ export class Batches<Item, Result> {
  *
  * @param options of the batching
  */
-export function sharing<Result>(options?: BatchOptions): Batches<() => Promise<Result>, Result> {
+export function coalescing<Result>(options?: BatchOptions): Batches<() => Promise<Result>, Result> {
   return new Batches<() => Promise<Result>, Result>(async ([first, ...others]) => {
     const result = await (first as () => Promise<Result>)();
     return [result, ...others.map(() => result)];

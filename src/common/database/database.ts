@@ -70,7 +70,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly limits: { readonly maxTimeMS: number; readonly session?: mongo.ClientSession } = OPERATION_LIMITS;
 
   /** Resolves once the writes that are to share a command have come; in a transaction only. */
-  readonly gathered?: () => Promise<void> | undefined;
+  readonly coalesced?: () => Promise<void> | undefined;
 
   constructor(
     @InjectConnection(CRUD_CONNECTION) private readonly connection: Connection,
@@ -151,18 +151,18 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
    * The same database for operations in a transaction.
    *
    * @param take carries out the operations, which a transaction takes one after another
-   * @param gathered waits for writes that are to share a command
+   * @param coalesced waits for writes that are to share a command
    */
   within(
     session: mongo.ClientSession,
     take: <T>(operation: () => Promise<T>) => Promise<T>,
-    gathered: () => Promise<void> | undefined,
+    coalesced: () => Promise<void> | undefined,
   ): Database {
     const call: Database['call'] = (operation) => take(() => this.call(operation));
     return Object.create(this, {
       limits: { value: { ...OPERATION_LIMITS, session } },
       call: { value: call },
-      gathered: { value: gathered },
+      coalesced: { value: coalesced },
     }) as Database;
   }
 

@@ -103,7 +103,7 @@ const unfinished = new Set<Unfinished>();
 let unfinishedBytes = 0;
 
 /** Gathers chunks of bytes in few buffers, however small the chunks are. */
-class Gathered {
+class BodyBytes {
   length = 0;
   private chunks = 0;
   private parts: Buffer[] = [];
@@ -149,7 +149,7 @@ function readBody(
   limit: number,
   done: (error: Error | null, body?: Buffer) => void,
 ): void {
-  const gathered = new Gathered();
+  const received = new BodyBytes();
   const giveUp = (error: Error) => {
     stopReading(payload);
     end(error);
@@ -157,14 +157,14 @@ function readBody(
   const own: Unfinished = { length: 0, giveUp };
   const onData = (chunk: Buffer) => {
     try {
-      gathered.add(chunk);
-      if (gathered.length > limit) throw new BodyTooLargeError(limit);
+      received.add(chunk);
+      if (received.length > limit) throw new BodyTooLargeError(limit);
       grow(own, chunk.length);
     } catch (error) {
       giveUp(error as Error);
     }
   };
-  const onEnd = () => end(null, gathered.take());
+  const onEnd = () => end(null, received.take());
   function end(error: Error | null, body?: Buffer): void {
     payload.off('data', onData).off('end', onEnd).off('error', end);
     if (unfinished.delete(own)) unfinishedBytes -= own.length;
@@ -228,12 +228,12 @@ export function readJson(
  * Its error is a MalformedRequestError if the body comes in too many small chunks.
  */
 export function streamBody(payload: IncomingMessage): Readable {
-  const gathered = new Gathered();
+  const received = new BodyBytes();
   let flushing: NodeJS.Immediate | undefined;
   const flush = () => {
     clearImmediate(flushing);
     flushing = undefined;
-    if (gathered.isEmpty || body.push(gathered.take())) return;
+    if (received.isEmpty || body.push(received.take())) return;
     // After the end, stopping would stall the connection: its next request would never be read.
     if (!payload.readableEnded) stopReading(payload);
   };
@@ -250,7 +250,7 @@ export function streamBody(payload: IncomingMessage): Readable {
   });
   const onData = (chunk: Buffer) => {
     try {
-      gathered.add(chunk);
+      received.add(chunk);
       flushing ??= setImmediate(flush);
     } catch (error) {
       stopReading(payload);

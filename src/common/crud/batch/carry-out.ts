@@ -72,9 +72,9 @@ export async function carryOut(
   const order = new WriteOrder();
   // Later operations may build on this one. Once the database is lost, they would only wait for it in vain.
   let lost: DomainError | undefined;
-  let carried = 0;
+  let started = 0;
   const one = async (operation: Operation, slot: WriteSlot | undefined): Promise<ItemResult> => {
-    const number = carried++;
+    const number = started++;
     try {
       if (operation.kind === 'malformed') return items.refuse(operation.error);
       return lost ? items.refuse(lost, operation) : await items.carryOut(operation, number, slot);
@@ -90,7 +90,7 @@ export async function carryOut(
   let sliceEnds = 0;
   for (const run of runsOf(operations, independence(items.controller, service), unit ? Infinity : MAX_RUN)) {
     await nextTimeSlice();
-    const gathered = unit?.gather();
+    const coalesced = unit?.coalesce();
     const begun = await request.platform.streamSlots.carryOut(items, run, async (operation) => {
       const slot = unit || operation.kind === 'create' ? order.next() : undefined;
       const result = one(operation, slot).then(note);
@@ -103,7 +103,7 @@ export async function carryOut(
       }
       return { result };
     });
-    gathered?.();
+    coalesced?.();
     const answered = await Promise.all(begun.map(({ result }) => result));
     if (answered.some((result) => 'code' in result && result.code === 'DATABASE_UNAVAILABLE'))
       lost ??= new DatabaseUnavailableError();

@@ -68,7 +68,7 @@ export class UnitOfWork {
   readonly afterCommit = (task: () => unknown): void => void this.tasks.push(task);
 
   /** Has writes that can share a command wait for each other, until the returned function is called. */
-  gather(): () => void {
+  coalesce(): () => void {
     let end: () => void = () => undefined;
     this.gathering = new Promise((resolve) => (end = resolve));
     return () => {

@@ -4,7 +4,7 @@ import {
   type BatchKind,
   type Database,
   OPERATION_LIMITS,
-  sharing,
+  coalescing,
   STREAM_BATCH,
   STREAM_BATCH_BYTES,
 } from '../../database/index.js';
@@ -280,7 +280,7 @@ export class SharedReads<Entity> {
   ) {
     const begun = (size: number) => counted('reads', size);
     this.lookups = new Batches((wanted) => this.lookUp(wanted), { max: MAX_IDS, atOnce: AT_ONCE, begun });
-    this.equals = sharing<unknown>({ begun: (size) => counted('equals', size) });
+    this.equals = coalescing<unknown>({ begun: (size) => counted('equals', size) });
   }
 
   /**

@@ -42,7 +42,7 @@ function sharedWrites<Statement, Result>(
 ): SharedWrites<Statement, Result> {
   const {
     metrics,
-    gathered,
+    coalesced,
     limits: { session },
   } = database;
   return new Batches(
@@ -57,7 +57,7 @@ function sharedWrites<Statement, Result>(
     },
     {
       max: MAX_BATCH,
-      gathered,
+      coalesced,
       weight: { of: ({ words = 0 }) => words, max: MAX_BATCH_WORDS },
       patienceMs: CALL_DEADLINE_MS,
       begun: (size) => metrics.batch(name, size),
