@@ -173,8 +173,8 @@ class Reader {
       // Parses the URI with all its options; it does not connect yet.
       new mongo.MongoClient(value);
     } catch (error) {
-      const fault = withoutLogin((error as Error).message, value);
-      throw new ConfigurationError(name, `must be a URI that the MongoDB driver can read: ${fault}`);
+      const reason = withoutLogin((error as Error).message, value);
+      throw new ConfigurationError(name, `must be a URI that the MongoDB driver can read: ${reason}`);
     }
     if (!/^[^/]*\/\/[^/]+\/[^/?]/.test(value)) {
       throw new ConfigurationError(
@@ -217,11 +217,11 @@ class Reader {
   }
 
   origins(name: string): string[] {
-    return this.list(name, originFault);
+    return this.list(name, originViolation);
   }
 
   networks(name: string): string[] {
-    return this.list(name, networkFault);
+    return this.list(name, networkViolation);
   }
 
   private valid(name: string, isValid: (value: string) => boolean, rule: string): string | undefined {
@@ -230,20 +230,20 @@ class Reader {
     throw new ConfigurationError(name, rule);
   }
 
-  /** @param faultOf returns what is wrong with an entry, and what would be right */
-  private list(name: string, faultOf: (entry: string) => string | undefined): string[] {
+  /** @param violationOf returns what is wrong with an entry, and what would be right */
+  private list(name: string, violationOf: (entry: string) => string | undefined): string[] {
     const entries = (this.text(name) ?? '').split(',').map((entry) => entry.trim());
     return entries
       .filter((entry) => entry !== '')
       .map((entry) => {
-        const fault = faultOf(entry);
-        if (fault === undefined) return entry;
-        throw new ConfigurationError(name, `has ${JSON.stringify(entry)}, ${fault}`);
+        const violation = violationOf(entry);
+        if (violation === undefined) return entry;
+        throw new ConfigurationError(name, `has ${JSON.stringify(entry)}, ${violation}`);
       });
   }
 }
 
-function originFault(entry: string): string | undefined {
+function originViolation(entry: string): string | undefined {
   const origin = URL.canParse(entry) ? new URL(entry).origin : 'null';
   if (origin === entry) return undefined;
   if (entry === '*')
@@ -252,7 +252,7 @@ function originFault(entry: string): string | undefined {
   return `which is more than an origin or written otherwise than browsers send it. Write ${origin}`;
 }
 
-function networkFault(entry: string): string | undefined {
+function networkViolation(entry: string): string | undefined {
   if (ipaddr.isValid(entry) || ipaddr.isValidCIDR(entry)) return undefined;
   return 'which is neither an address nor a range such as 10.0.0.0/8';
 }

@@ -18,7 +18,7 @@ const BATCH_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 export class DatabaseMetrics {
   private readonly commands: Histogram;
   private readonly batches: Histogram<'kind'>;
-  private readonly faults: Counter<'reason'>;
+  private readonly errors: Counter<'reason'>;
   /** When the connections in use were checked out, by server and number. */
   private readonly taken = new Map<string, number>();
 
@@ -38,13 +38,13 @@ export class DatabaseMetrics {
       registers,
     });
     for (const kind of BATCH_KINDS) this.batches.zero({ kind });
-    this.faults = new Counter({
+    this.errors = new Counter({
       name: 'database_faults_total',
       help: 'Operations that failed because the database could not be reached (unavailable) or took too long (too_slow).',
       labelNames: ['reason'],
       registers,
     });
-    for (const reason of ['too_slow', 'unavailable'] as const) this.faults.inc({ reason }, 0);
+    for (const reason of ['too_slow', 'unavailable'] as const) this.errors.inc({ reason }, 0);
     const { taken } = this;
     new Gauge({
       name: 'database_connections_in_use',
@@ -77,7 +77,7 @@ export class DatabaseMetrics {
 
   /** Counts a failed operation, if the database is at fault. */
   failed(error: unknown): void {
-    if (error instanceof DatabaseTooSlowError) this.faults.inc({ reason: 'too_slow' });
-    if (error instanceof DatabaseUnavailableError) this.faults.inc({ reason: 'unavailable' });
+    if (error instanceof DatabaseTooSlowError) this.errors.inc({ reason: 'too_slow' });
+    if (error instanceof DatabaseUnavailableError) this.errors.inc({ reason: 'unavailable' });
   }
 }

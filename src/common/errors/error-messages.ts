@@ -47,7 +47,7 @@ export const ERROR_TABLE = {
 /** Stable upper-case word that identifies an error to programs. */
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
-/** The sentences that clients read, in one place. */
+/** The messages that clients read, in one place. */
 export const errorMessages = {
   notAnObject: 'The body must be a JSON object.',
   malformedJson: 'The body is not valid JSON. Send one JSON object, encoded in UTF-8.',

@@ -1,6 +1,6 @@
 import { ERROR_TABLE, type ErrorCode, errorMessages } from './error-messages.js';
 
-/** One fault of a request: in the body (`pointer`, RFC 6901) or in the query or path (`parameter`). */
+/** One violation of a request: in the body (`pointer`, RFC 6901) or in the query or path (`parameter`). */
 export type Violation = { pointer: string; detail: string } | { parameter: string; detail: string };
 
 /** An {@link ErrorCode}, or the upper-case word of one of your own exceptions. */
@@ -13,12 +13,12 @@ export type ProblemCode = ErrorCode | (string & {});
 export abstract class DomainError extends Error {
   /** The stable upper-case word of the error. */
   abstract readonly code: ProblemCode;
-  /** Each fault of a field or parameter, if known. */
+  /** Each violation of a field or parameter, if known. */
   readonly errors?: readonly Violation[] | undefined;
   /** Response headers that belong to the error, such as `Allow`. */
   readonly headers: Readonly<Record<string, string>> = {};
 
-  /** @param detail a sentence that tells the client what to do */
+  /** @param detail a message that tells the client what to do */
   constructor(
     readonly detail: string,
     options?: ErrorOptions,
@@ -51,7 +51,7 @@ export abstract class DomainError extends Error {
 }
 
 /**
- * Makes the class of an error whose constructor takes what its sentence and headers say, or the options of `Error`.
+ * Makes the class of an error whose constructor takes what its message and headers say, or the options of `Error`.
  *
  * @param code the row of the error table that it belongs to
  */
@@ -123,9 +123,9 @@ export class MalformedRequestError extends DomainError {
   readonly code = 'MALFORMED_REQUEST';
 }
 
-/** Maximum number of faults in one response. */
+/** Maximum number of violations in one response. */
 const MAX_ERRORS = 50;
-/** Maximum length of a fault's name, and of its sentence, whatever the client has sent. Unit: characters. */
+/** Maximum length of a violation's name, and of its message, whatever the client has sent. Unit: characters. */
 const MAX_NAME = 1_000;
 const MAX_DETAIL = 2_000;
 
@@ -134,7 +134,7 @@ export class ValidationError extends DomainError {
   readonly code = 'VALIDATION_FAILED';
   override readonly errors: readonly Violation[];
 
-  /** @param errors each fault; at least one */
+  /** @param errors each violation; at least one */
   constructor(errors: readonly [Violation, ...Violation[]], options?: ErrorOptions) {
     const [first, ...others] = errors.slice(0, MAX_ERRORS).map(shortened) as [Violation, ...Violation[]];
     super(errorMessages.validationFailed(errors.length, first.detail), options);
@@ -211,7 +211,7 @@ export class UnsupportedContentCodingError extends coded(
   { 'Accept-Encoding': 'identity' },
 ) {}
 
-/** No route has the requested path. The sentence names /docs, unless the service does not show its paths there. */
+/** No route has the requested path. The message names /docs, unless the service does not show its paths there. */
 export class PathNotFoundError extends coded<[hasExplorer?: boolean]>(
   'PATH_NOT_FOUND',
   (hasExplorer = true) => errorMessages.pathNotFound(hasExplorer),

@@ -11,7 +11,7 @@ import { ERROR_TABLE, type ErrorCode, errorMessages } from './error-messages.js'
 import * as errors from './errors.js';
 import { FeatureError, type Problem, PROBLEM_CONTENT_TYPE, toProblem } from './problems.js';
 
-/** One fault of a request, as the explorer shows it. */
+/** One violation of a request, as the explorer shows it. */
 class ProblemViolation {
   @ApiPropertyOptional({ description: 'JSON Pointer (RFC 6901) to the fault in the body', example: '/title' })
   pointer?: string;

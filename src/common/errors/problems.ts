@@ -291,7 +291,7 @@ const MESSAGE =
 function toViolation(message: string): Violation {
   const [, parents = '', quoted, plain = ''] = MESSAGE.exec(message) ?? [];
   const segments = [...parents.split('.').filter(Boolean), ...((quoted ?? plain) ? [quoted ?? plain] : [])];
-  // A custom sentence may begin with a capital: "You must accept the terms".
+  // A custom message may begin with a capital: "You must accept the terms".
   const isPath = quoted !== undefined || !/^[A-Z]/.test(segments[0] ?? '');
   return { pointer: isPath ? toPointer(segments) : '', detail: message };
 }

@@ -10,8 +10,8 @@ import { isPlainObject, plainLeaf } from './plain-object.js';
 import { type ReadClass, type ReadField, readClassOf } from './read-class.js';
 import { isTimestampDate, parseTimestamp, TIMESTAMP_SHAPE } from './timestamps.js';
 
-/** Maximum number of faults in one response. */
-const MAX_FAULTS = 50;
+/** Maximum number of violations in one response. */
+const MAX_VIOLATIONS = 50;
 /** Maximum length of a field name in a response. Unit: characters. */
 const MAX_NAME = 100;
 /** Maximum nesting of classes in a body, and of objects and lists in a value without a class. Unit: levels. */
@@ -49,7 +49,7 @@ export class InputReader<T extends object> {
    * Reads a whole value, such as the body of a create. Null is rejected at every level. If the body omits a
    * field that the class initialises, the value has the initial value.
    *
-   * @throws ValidationError that lists each fault with its JSON pointer, at most 50
+   * @throws ValidationError that lists each violation with its JSON pointer, at most 50
    */
   async read(body: unknown, options?: BodyOptions): Promise<T> {
     return (await this.readAs('whole', body, options)) as T;
@@ -60,7 +60,7 @@ export class InputReader<T extends object> {
    * those of nested objects. Null is kept, and allowed only for fields that a whole value may omit. Lists are
    * replaced as a whole.
    *
-   * @throws ValidationError that lists each fault with its JSON pointer, at most 50
+   * @throws ValidationError that lists each violation with its JSON pointer, at most 50
    */
   async readPatch(body: unknown, options?: BodyOptions): Promise<Partial<T>> {
     return (await this.readAs('patch', body, options)) as Partial<T>;
@@ -71,7 +71,7 @@ export class InputReader<T extends object> {
    *
    * @param values some fields of the class, each complete; members that the class does not declare are
    * ignored
-   * @throws ValidationError that lists each fault with its JSON pointer, at most 50
+   * @throws ValidationError that lists each violation with its JSON pointer, at most 50
    */
   async check(values: Partial<T>): Promise<void> {
     await this.readAs('merged', values);
@@ -83,20 +83,20 @@ export class InputReader<T extends object> {
     { extras = false, unnamed = [] }: BodyOptions = {},
   ): Promise<object> {
     if (!isPlainObject(body)) throw new ValidationError([{ pointer: '', detail: errorMessages.notAnObject }]);
-    const faults = new FaultList();
+    const violations = new ViolationList();
     const made: MadeObject[] = [];
     const value = readObject(this.type, body, {
       isPartial: form !== 'whole',
       isMerged: form === 'merged',
       extras: extras ? this.extras : [],
       unnamed,
-      faults,
+      violations,
       made,
       at: '',
       depth: 0,
     });
-    for (const error of await validate(value, VALIDATOR_OPTIONS)) addErrors(error, '', faults);
-    faults.throwIfAny();
+    for (const error of await validate(value, VALIDATOR_OPTIONS)) addErrors(error, '', violations);
+    violations.throwIfAny();
     for (const { object, prototype } of made) Object.setPrototypeOf(object, prototype);
     return value;
   }
@@ -108,30 +108,30 @@ const VALIDATOR_OPTIONS = {
   validationError: { target: false, value: false },
 } as const;
 
-/** Collects the faults of a body by JSON pointer. */
-class FaultList {
-  private readonly faults: Violation[] = [];
+/** Collects the violations of a body by JSON pointer. */
+class ViolationList {
+  private readonly violations: Violation[] = [];
   private readonly pointers = new Set<string>();
 
   add(pointer: string, detail: string): void {
     if (this.isFull) return;
-    this.faults.push({ pointer, detail });
+    this.violations.push({ pointer, detail });
     this.pointers.add(pointer);
   }
 
-  /** Whether the list has a fault for exactly this value. */
+  /** Whether the list has a violation for exactly this value. */
   has(pointer: string): boolean {
     return this.pointers.has(pointer);
   }
 
-  /** Whether further faults would not be listed. */
+  /** Whether further violations would not be listed. */
   get isFull(): boolean {
-    return this.faults.length >= MAX_FAULTS;
+    return this.violations.length >= MAX_VIOLATIONS;
   }
 
-  /** @throws ValidationError that lists the faults, if there are any */
+  /** @throws ValidationError that lists the violations, if there are any */
   throwIfAny(): void {
-    const [first, ...others] = this.faults;
+    const [first, ...others] = this.violations;
     if (first) throw new ValidationError([first, ...others]);
   }
 }
@@ -152,7 +152,7 @@ interface ReadContext {
   /** Additional names that pass through unchecked. */
   readonly extras: readonly string[];
   readonly unnamed: readonly string[];
-  readonly faults: FaultList;
+  readonly violations: ViolationList;
   readonly made: MadeObject[];
   /** JSON pointer of the value. */
   readonly at: string;
@@ -161,13 +161,13 @@ interface ReadContext {
 
 /** Makes an object of a class whose validators class-validator runs, from an object of a body. Nothing is coerced. */
 function readObject(type: Type<object>, body: Record<string, unknown>, context: ReadContext): object {
-  const { isPartial, isMerged, extras, unnamed, faults, made } = context;
+  const { isPartial, isMerged, extras, unnamed, violations, made } = context;
   const readClass = readClassOf(type, isPartial);
   const object = isPartial || isMerged ? readClass.empty() : fresh(readClass, extras);
   made.push({ object, prototype: isPartial ? Object.prototype : (type.prototype as object) });
   // Not Object.entries, which takes four times as long for an object with many thousand members.
   for (const name of Object.keys(body)) {
-    if (faults.isFull) break;
+    if (violations.isFull) break;
     const value = body[name];
     if (value === undefined) continue;
     const field = readClass.fields.get(name);
@@ -175,7 +175,7 @@ function readObject(type: Type<object>, body: Record<string, unknown>, context: 
     else if (extras.includes(name)) put(object, name, value);
     else if (!isMerged) {
       const allowed = [...readClass.fields.keys()].filter((field) => !unnamed.includes(field));
-      faults.add(pointerTo(context.at, name), errorMessages.unknownField(shorten(name), allowed));
+      violations.add(pointerTo(context.at, name), errorMessages.unknownField(shorten(name), allowed));
     }
   }
   return object;
@@ -200,18 +200,18 @@ function readField(target: object, field: ReadField, raw: unknown, body: object,
   const { name } = field.source;
   const context = { ...parent, at: pointerTo(parent.at, name) };
   const value = raw === null ? null : transformed(field, raw, body, context);
-  const { faults, at } = context;
+  const { violations, at } = context;
   if (value === null) {
     if (context.isMerged) return;
     if (!context.isPartial) {
-      if (raw === null) faults.add(at, errorMessages.nullOnCreate(name));
-    } else if (field.source.required) faults.add(at, errorMessages.nullOnRequired(name));
+      if (raw === null) violations.add(at, errorMessages.nullOnCreate(name));
+    } else if (field.source.required) violations.add(at, errorMessages.nullOnRequired(name));
     else return put(target, name, null);
-  } else if (value !== undefined && !faults.has(at)) {
-    const fault = kindFault(field, value);
-    if (fault === undefined) return put(target, name, value);
+  } else if (value !== undefined && !violations.has(at)) {
+    const violation = kindViolation(field, value);
+    if (violation === undefined) return put(target, name, value);
     // Validators may throw at a value of another kind, and any at malformed text.
-    faults.add(at, messageOf(field, value, body) ?? fault);
+    violations.add(at, messageOf(field, value, body) ?? violation);
   }
   Reflect.deleteProperty(target, name);
 }
@@ -250,14 +250,14 @@ function convertEntry({ source }: ReadField, raw: unknown, context: ReadContext)
   const { kind, nested, name } = source;
   if (kind === 'timestamp') return parseTimestamp(raw) ?? raw;
   if (kind === 'other') {
-    if (!context.isMerged) openValueFaults(raw, context, name);
+    if (!context.isMerged) openValueViolations(raw, context, name);
     return raw;
   }
   if (!nested || !isPlainObject(raw)) return plainLeaf(source, raw);
   if (context.depth < MAX_DEPTH) {
     return readObject(nested, raw, { ...context, extras: [], unnamed: [], depth: context.depth + 1 });
   }
-  context.faults.add(context.at, fieldMessages.tooDeep(name));
+  context.violations.add(context.at, fieldMessages.tooDeep(name));
   return undefined;
 }
 
@@ -268,38 +268,38 @@ const HARMFUL = new Set(['__proto__', 'constructor', 'prototype']);
  * Searches a value whose members no class declares for null, for values that the store or JSON cannot hold,
  * and for harmful names, and checks its depth.
  *
- * @param name of the field, for sentences
+ * @param name of the field, for messages
  */
-function openValueFaults(value: unknown, context: ReadContext, name: string, depth = 0): void {
-  const { faults, at } = context;
-  if (faults.isFull) return;
+function openValueViolations(value: unknown, context: ReadContext, name: string, depth = 0): void {
+  const { violations, at } = context;
+  if (violations.isFull) return;
   const isLost = typeof value === 'number' && !Number.isFinite(value);
-  if (isLost) return faults.add(at, fieldMessages.notFinite(name));
+  if (isLost) return violations.add(at, fieldMessages.notFinite(name));
   const isChanged = typeof value === 'string' && !isWellFormed(value);
-  if (isChanged) return faults.add(at, fieldMessages.malformedText(name));
+  if (isChanged) return violations.add(at, fieldMessages.malformedText(name));
   if (typeof value !== 'object' || value === null) return;
-  if (depth >= MAX_DEPTH) return faults.add(at, fieldMessages.tooDeep(name));
+  if (depth >= MAX_DEPTH) return violations.add(at, fieldMessages.tooDeep(name));
   if (Array.isArray(value)) {
     Array.from(value as unknown[]).forEach((entry, index) => {
       const inside = { ...context, isPartial: false, at: pointerTo(at, index) };
-      if (entry === null) faults.add(inside.at, fieldMessages.nullInList(name));
-      else openValueFaults(entry, inside, name, depth + 1);
+      if (entry === null) violations.add(inside.at, fieldMessages.nullInList(name));
+      else openValueViolations(entry, inside, name, depth + 1);
     });
   } else if (isPlainObject(value)) {
     for (const [member, child] of Object.entries(value)) {
       const inside = { ...context, at: pointerTo(at, member) };
-      if (HARMFUL.has(member)) faults.add(inside.at, fieldMessages.harmfulName(member));
+      if (HARMFUL.has(member)) violations.add(inside.at, fieldMessages.harmfulName(member));
       // A name in BSON ends there.
-      else if (member.includes('\0')) faults.add(at, fieldMessages.nulInName(name));
-      else if (!isWellFormed(member)) faults.add(at, fieldMessages.malformedText(name));
+      else if (member.includes('\0')) violations.add(at, fieldMessages.nulInName(name));
+      else if (!isWellFormed(member)) violations.add(at, fieldMessages.malformedText(name));
       else if (child === null && !context.isPartial)
-        faults.add(inside.at, errorMessages.nullOnCreate(shorten(member)));
-      else openValueFaults(child, inside, name, depth + 1);
+        violations.add(inside.at, errorMessages.nullOnCreate(shorten(member)));
+      else openValueViolations(child, inside, name, depth + 1);
     }
   }
 }
 
-/** What the values of each kind are, for sentences, and whether a value is one. */
+/** What the values of each kind are, for messages, and whether a value is one. */
 const KINDS: Readonly<
   Record<FieldKind, { shape: string; fits: (value: unknown, choices?: readonly unknown[]) => boolean }>
 > = {
@@ -317,13 +317,13 @@ const KINDS: Readonly<
 };
 
 /**
- * A sentence about a value that is not of its field's kind; undefined if it is. Plain decorators accept such
+ * A message about a value that is not of its field's kind; undefined if it is. Plain decorators accept such
  * values: `@IsString({ each: true })` accepts a string for a list, and the store would then convert one to
  * the other.
  */
-function kindFault({ source }: ReadField, value: unknown): string | undefined {
+function kindViolation({ source }: ReadField, value: unknown): string | undefined {
   const { name, list, kind, values, declaration } = source;
-  // A field decorator has its own sentence for everything that it rejects.
+  // A field decorator has its own message for everything that it rejects.
   if (declaration) return undefined;
   const entries: unknown[] = list && Array.isArray(value) ? value : [value];
   const hasMalformedText = entries.some((entry) => typeof entry === 'string' && !isWellFormed(entry));
@@ -347,23 +347,23 @@ function messageOf({ message, source }: ReadField, value: unknown, object: objec
   return message?.replaceAll('$property', property).replaceAll('$value', shorten(shown));
 }
 
-/** Adds what validators reject, but for values that are left out because their fault is known. */
+/** Adds what validators reject, but for values that are left out because their violation is known. */
 function addErrors(
   { property, constraints = {}, children = [] }: FieldError,
   parent: string,
-  faults: FaultList,
+  violations: ViolationList,
 ): void {
   // An object whose class has no rules is reported without its own name.
   const at = (property as string | undefined) === undefined ? parent : pointerTo(parent, property);
   const [first] = Object.entries(constraints);
-  if (first && !faults.has(at)) {
+  if (first && !violations.has(at)) {
     const [name, detail] = first;
-    faults.add(
+    violations.add(
       at,
       name === 'unknownValue' ? fieldMessages.noFields : detail || fieldMessages.notValid(property),
     );
   }
-  for (const child of children) addErrors(child, at, faults);
+  for (const child of children) addErrors(child, at, violations);
 }
 
 /** Pointer to a member of an object or an entry of a list. */
@@ -376,7 +376,7 @@ export function shorten(name: string): string {
   return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
 }
 
-/** Sentences about fields that no decorator's own sentence covers. */
+/** Messages about fields that no decorator's own message covers. */
 const fieldMessages = {
   wrongShape: (name: string, shape: string) => `"${name}" must be ${shape}.`,
   malformedText: (name: string) => `"${name}" must be well-formed Unicode, without lone surrogates.`,

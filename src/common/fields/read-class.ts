@@ -13,7 +13,7 @@ export interface ReadField {
   readonly source: FieldSource;
   /** The functions of `@Transform()`. */
   readonly transforms: readonly ((params: object) => unknown)[];
-  /** The author's message about a value of another kind. @default a sentence of the reader's own */
+  /** The author's message about a value of another kind. @default a message of the reader's own */
   readonly message?: ValidationMetadata['message'];
 }
 

@@ -30,7 +30,7 @@ export class TextReader<T extends object> {
   /**
    * @param textOf the text that was sent under a name, if any. A list is separated by commas
    * @returns an instance of the class
-   * @throws ValidationError that lists each fault with its name
+   * @throws ValidationError that lists each violation with its name
    */
   async read(textOf: (name: string) => string | undefined): Promise<T> {
     const values = fieldsOf(this.type).flatMap((field) => {
@@ -51,11 +51,11 @@ function valueOf(field: FieldDescription, text: string, isSpaced: boolean): unkn
   return splitList(text).map((one) => meaning(isSpaced ? one.trim() : one, field));
 }
 
-/** The same faults, with the name of each text in place of the pointer to its value. */
+/** The same violations, with the name of each text in place of the pointer to its value. */
 function named({ errors }: ValidationError): ValidationError {
-  const [first, ...others] = errors.map((fault) => {
-    const [, parameter = ''] = 'pointer' in fault ? fault.pointer.split('/') : [];
-    return { parameter, detail: fault.detail };
+  const [first, ...others] = errors.map((violation) => {
+    const [, parameter = ''] = 'pointer' in violation ? violation.pointer.split('/') : [];
+    return { parameter, detail: violation.detail };
   });
   return new ValidationError([first as { parameter: string; detail: string }, ...others]);
 }

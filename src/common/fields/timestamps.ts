@@ -1,6 +1,6 @@
 import { type FieldDecorator, type ScalarOptions, scalar } from './field-rule.js';
 
-/** RFC 3339 as a field's sentence describes it. */
+/** RFC 3339 as a field's message describes it. */
 export const TIMESTAMP_SHAPE =
   'an RFC 3339 timestamp, to the millisecond at most, such as 2026-01-31T09:00:00.000Z';
 

@@ -54,7 +54,7 @@ function bodyTypesOf({ method }: HttpRequest, form: BodyForm | undefined): reado
 }
 
 /** Why a body cannot be read: its media type, or its coding. Without a body, a type describes nothing; some clients send it always. */
-export function bodyFault(request: HttpRequest, form: BodyForm | undefined): Error | undefined {
+export function bodyError(request: HttpRequest, form: BodyForm | undefined): Error | undefined {
   if (!hasBody(request)) return undefined;
   const contentType = request.headers['content-type'];
   const allowed = bodyTypesOf(request, form);
@@ -211,8 +211,8 @@ export function readJson(
       let value: unknown;
       try {
         value = parseJson(bytes);
-      } catch (fault) {
-        return done(fault as Error);
+      } catch (thrown) {
+        return done(thrown as Error);
       }
       done(null, value);
     };

@@ -1,5 +1,5 @@
 export {
-  bodyFault,
+  bodyError,
   bodyFormOf,
   type BatchBody,
   discardRest,

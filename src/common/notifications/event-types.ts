@@ -35,7 +35,7 @@ export class EventTypes {
   }
 
   /** Why a value cannot be in a list of types; undefined if it can. */
-  faultOf(type: string): string | undefined {
+  violationOf(type: string): string | undefined {
     return this.known.includes(type) ? undefined : `"${type}" must be one of ${this.known.join(', ')}.`;
   }
 }

@@ -21,7 +21,7 @@ import {
   TARGET_CHECK,
   type TargetCheck,
 } from './subscriptions/subscriptions.service.js';
-import { targetFault, type TargetPolicy } from './webhooks/targets.js';
+import { targetViolation, type TargetPolicy } from './webhooks/targets.js';
 import { type SenderOptions, WebhookSender } from './webhooks/webhook-sender.js';
 import { DeliveryWorker } from './worker/delivery-worker.js';
 import { Receivers } from './worker/slots.js';
@@ -72,7 +72,7 @@ export class NotificationsModule {
       service: DeliveriesService,
       imports: [QueueModule],
     });
-    const check = checkTarget ?? ((url) => targetFault(url, targets));
+    const check = checkTarget ?? ((url) => targetViolation(url, targets));
     const subscriptions = CrudModule.forFeature(subscriptionsCrud, {
       controller: SubscriptionsController,
       service: SubscriptionsService,

@@ -71,8 +71,8 @@ export function createHttpAdapter({
   const fastify = adapter.getInstance<FastifyInstance>();
   fastify.addHook('onRequest', (request, reply, done) => {
     reply.header('X-Request-Id', request.id);
-    const fault = headFault(request.raw);
-    done(fault === undefined ? undefined : new MalformedRequestError(fault));
+    const violation = headViolation(request.raw);
+    done(violation === undefined ? undefined : new MalformedRequestError(violation));
   });
   // After every onRequest hook: CORS answers preflights there, and also adds its headers to these errors.
   fastify.addHook('preParsing', (request, reply, _payload, done) => {
@@ -126,8 +126,8 @@ const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
  */
 const SINGLE = ['host', 'authorization'];
 
-/** A sentence about a fault in the head of a request that Node has accepted, if there is one (RFC 9112). */
-function headFault({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
+/** A message about a violation in the head of a request that Node has accepted, if there is one (RFC 9112). */
+function headViolation({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
   const { host, 'transfer-encoding': coding } = headers;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return errorMessages.malformedHttp;
   if (host === undefined ? httpVersion === '1.1' : !HOST.test(host)) return errorMessages.malformedHttp;

@@ -1,7 +1,7 @@
 import {
   isGlobal,
   type ResolveName,
-  targetFault,
+  targetViolation,
 } from '../../../src/common/notifications/webhooks/targets.js';
 
 const PUBLIC = { allowPrivate: false, httpsOnly: false };
@@ -9,7 +9,7 @@ const ANYWHERE = { allowPrivate: true, httpsOnly: false };
 const NOT_PUBLIC = 'The URL must lead to a public address.';
 
 const fault = (url: string, policy = PUBLIC, ...addresses: string[]) =>
-  targetFault(url, policy, () => Promise.resolve(addresses));
+  targetViolation(url, policy, () => Promise.resolve(addresses));
 
 /** URLs of a kind, separated by white space. */
 type Kind = [kind: string, urls: string];
@@ -79,13 +79,13 @@ describe('a target', () => {
     ['the system does not know'],
   ])('is not a name that %s, in the words for an internal one', async (_name, resolve) => {
     const url = 'http://no-such-name.invalid/';
-    expect(await targetFault(url, PUBLIC, resolve)).toBe(NOT_PUBLIC);
-    expect(await targetFault(url, ANYWHERE, resolve)).toBe('The name in the URL cannot be resolved.');
+    expect(await targetViolation(url, PUBLIC, resolve)).toBe(NOT_PUBLIC);
+    expect(await targetViolation(url, ANYWHERE, resolve)).toBe('The name in the URL cannot be resolved.');
   });
 
   it('is not localhost, which the system knows', async () => {
-    expect(await targetFault('http://localhost/', PUBLIC)).toBe(NOT_PUBLIC);
-    expect(await targetFault('http://localhost/', ANYWHERE)).toBeUndefined();
+    expect(await targetViolation('http://localhost/', PUBLIC)).toBe(NOT_PUBLIC);
+    expect(await targetViolation('http://localhost/', ANYWHERE)).toBeUndefined();
   });
 
   it.each<[string, string]>([

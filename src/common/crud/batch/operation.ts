@@ -39,7 +39,7 @@ const MEMBERS = {
 } as const;
 
 /**
- * Reads the body of a bulk request. A fault in one operation becomes the error of that operation only.
+ * Reads the body of a bulk request. A violation in one operation becomes the error of that operation only.
  *
  * @throws ValidationError if it is not a list of 1 to 1,000 operations
  */
@@ -48,17 +48,17 @@ export function readOperations(body: unknown): BulkRequest {
   const unknowns = unknownMembers(body, ['operations', 'atomic']);
   const { operations, atomic = false } = body;
   const isList = Array.isArray(operations) && operations.length > 0 && operations.length <= MAX_OPERATIONS;
-  const fault = { pointer: '/operations', detail: errorMessages.operations(MAX_OPERATIONS) };
+  const violation = { pointer: '/operations', detail: errorMessages.operations(MAX_OPERATIONS) };
   const isFlag = typeof atomic === 'boolean';
   const wrong = { pointer: '/atomic', detail: errorMessages.wrongType('atomic', 'true or false') };
-  const [first, ...others] = [...(isList ? [] : [fault]), ...(isFlag ? [] : [wrong]), ...unknowns];
+  const [first, ...others] = [...(isList ? [] : [violation]), ...(isFlag ? [] : [wrong]), ...unknowns];
   if (first) throw new ValidationError([first, ...others]);
   return new BulkRequest((operations as unknown[]).map(readOperation), atomic === true);
 }
 
 function readOperation(value: unknown): Operation {
-  const faults = faultsOf(value);
-  const [first, ...others] = faults;
+  const violations = violationsOf(value);
+  const [first, ...others] = violations;
   if (first) return { kind: 'malformed', error: new ValidationError([first, ...others]) };
   const [[kind, content]] = Object.entries(value as Members) as [[(typeof KINDS)[number], unknown]];
   try {
@@ -79,8 +79,8 @@ function readOperation(value: unknown): Operation {
   }
 }
 
-/** Faults in the shape of an operation. Pointers are relative to the operation. */
-function faultsOf(value: unknown): Violation[] {
+/** Violations in the shape of an operation. Pointers are relative to the operation. */
+function violationsOf(value: unknown): Violation[] {
   if (!isPlainObject(value)) return [{ pointer: '', detail: errorMessages.oneOperation }];
   const unknowns = unknownMembers(value, KINDS);
   if (unknowns.length > 0) return unknowns;
@@ -93,12 +93,12 @@ function faultsOf(value: unknown): Violation[] {
   return [
     ...unknownMembers(content, Object.keys(MEMBERS[kind]), kind),
     ...Object.entries(MEMBERS[kind]).flatMap(([name, required]) =>
-      memberFault(kind, name, content[name], required),
+      memberViolation(kind, name, content[name], required),
     ),
   ];
 }
 
-function memberFault(kind: string, name: string, value: unknown, required: boolean): Violation[] {
+function memberViolation(kind: string, name: string, value: unknown, required: boolean): Violation[] {
   const pointer = toPointer([kind, name]);
   if (value === undefined) return required ? [{ pointer, detail: errorMessages.requiredField(name) }] : [];
   if (name === 'changes' || typeof value === 'string') return [];
@@ -107,13 +107,13 @@ function memberFault(kind: string, name: string, value: unknown, required: boole
 
 function unknownMembers(value: Members, known: readonly string[], parent?: string): Violation[] {
   const unknowns = Object.keys(value).filter((name) => !known.includes(name));
-  return unknowns.slice(0, MAX_FAULTS).map((name) => ({
+  return unknowns.slice(0, MAX_VIOLATIONS).map((name) => ({
     pointer: toPointer(parent === undefined ? [name] : [parent, name]),
     detail: errorMessages.unknownField(name.slice(0, MAX_NAME), known),
   }));
 }
 
 /** Maximum number of unknown members listed in one answer. */
-const MAX_FAULTS = 50;
+const MAX_VIOLATIONS = 50;
 /** How much of an unknown name an answer repeats. Unit: characters. */
 const MAX_NAME = 100;

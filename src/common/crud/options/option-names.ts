@@ -30,7 +30,7 @@ export const HOOKS = [
 /** Name of a hook. */
 export type HookName = (typeof HOOKS)[number];
 
-/** Sentence about an unknown name, with the nearest known one. */
+/** Message about an unknown name, with the nearest known one. */
 export function unknownName(where: string, name: string, known: readonly string[]): string {
   const near = nearest(name, known);
   const hint = near ? `Did you mean "${near}"?` : `It takes ${known.join(', ')}.`;

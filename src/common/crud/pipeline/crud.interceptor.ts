@@ -12,7 +12,7 @@ import { Reflector } from '@nestjs/core';
 import { from, lastValueFrom, type Observable, of } from 'rxjs';
 import { InvalidIdError, PreconditionFailedError, sendProblem, toDomainError } from '../../errors/index.js';
 import { InputReader, isPlainObject } from '../../fields/index.js';
-import { bodyFault, bodyFormOf, checkQuery, queryOf } from '../../http/index.js';
+import { bodyError, bodyFormOf, checkQuery, queryOf } from '../../http/index.js';
 import { IdempotencyInterceptor, IdempotencyKeys, type KeptAnswer } from '../../idempotency/index.js';
 import { isObjectId } from '../../ids/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, idOf } from '../../platform/index.js';
@@ -76,8 +76,8 @@ export class CrudInterceptor extends IdempotencyInterceptor {
   override async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = context.switchToHttp().getRequest<HttpRequest>();
     checkQuery(request, context.getHandler());
-    const fault = bodyFault(request, bodyFormOf(context.getHandler()));
-    if (fault) throw fault;
+    const error = bodyError(request, bodyFormOf(context.getHandler()));
+    if (error) throw error;
     applyScope(request, isolationOf(context));
     const { guardCheck } = contextOf(request);
     if (guardCheck) {

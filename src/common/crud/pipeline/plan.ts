@@ -139,7 +139,7 @@ export function planOf(controller: Type<object>, handler: string): RoutePlan {
   return plan;
 }
 
-/** How the body of a route is read: strictly, naming every fault. */
+/** How the body of a route is read: strictly, naming every violation. */
 function bodyReader({ createReader, updateReader }: CrudDefinition, route: Route): RoutePlan['readBody'] {
   const { body: kind } = route;
   if (ignoresBody(route)) return rejectBody;

@@ -7,7 +7,7 @@ import {
   ServerRefusalError,
 } from '../../errors/index.js';
 import {
-  bodyFault,
+  bodyError,
   checkHarmless,
   discardRest,
   hasBody,
@@ -63,7 +63,7 @@ export const readExpressBody: Handler = (request, response, next) => {
   // A parser makes an object of an empty body.
   if (!hasBody(request)) request.body = undefined;
   const isLines = (request.headers['content-type'] ?? '').toLowerCase().startsWith(NDJSON_TYPE);
-  if (!hasBody(request) || bodyFault(request, isLines ? 'lines' : undefined)) return next();
+  if (!hasBody(request) || bodyError(request, isLines ? 'lines' : undefined)) return next();
   const proceed = (read: () => unknown) => {
     try {
       request.body = read();

@@ -1,7 +1,7 @@
 import { errorCodes, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { PathNotFoundError, sendProblem } from '../../errors/index.js';
 import {
-  bodyFault,
+  bodyError,
   checkHarmless,
   discardRest,
   hasBody,
@@ -72,9 +72,9 @@ function readBodies(fastify: FastifyInstance, readsJson: boolean): void {
     const type = headers['content-type'];
     const isPlatforms = !readsJson && hasBody(request) && JSON_TYPES.test(type ?? '');
     if (type !== undefined && !isPlatforms) types.set(request, type);
-    const fault = bodyFault(request, request.routeOptions.config.batchBody);
-    if (!fault && types.has(request)) headers['content-type'] = OWN_TYPE;
-    done(fault, body);
+    const error = bodyError(request, request.routeOptions.config.batchBody);
+    if (!error && types.has(request)) headers['content-type'] = OWN_TYPE;
+    done(error, body);
   });
   fastify.addHook('preValidation', (request, _reply, done) => {
     const type = types.get(request);

@@ -72,7 +72,7 @@ function unknownOperator({ field, operator }: { field: FilterField; operator: st
   return errorMessages.unknownOperator(field.path, operator, OPERATORS[field.kind]);
 }
 
-/** The values of a text for an operator, or the sentence that says what the text must be. */
+/** The values of a text for an operator, or the message that says what the text must be. */
 function valuesOf(field: FilterField, operator: Operator, text: string): readonly unknown[] | string {
   if (operator === 'exists') {
     if (text === 'true' || text === 'false') return [text === 'true'];

@@ -63,13 +63,13 @@ export class References implements StoreReferences {
     scope: TenantScope,
     values: Readonly<Record<string, unknown>>,
   ): Promise<void> {
-    const faults: Violation[] = [];
+    const violations: Violation[] = [];
     for (const reference of this.definition.references) {
       if (reference.check === false) continue;
       const found = identifiersIn(reference.path, values);
-      if (found.length > 0) faults.push(...(await this.missing(reference, action, scope, found)));
+      if (found.length > 0) violations.push(...(await this.missing(reference, action, scope, found)));
     }
-    refuse(faults);
+    refuse(violations);
   }
 
   async holding<T>(values: object, write: (hold: () => Promise<void>) => Promise<T>): Promise<T> {
@@ -80,7 +80,7 @@ export class References implements StoreReferences {
     if (named.length === 0) return write(() => Promise.resolve());
     const holds: Hold[] = [];
     const hold = async () => {
-      const faults: Violation[] = [];
+      const violations: Violation[] = [];
       for (const { to, path, check, found } of named) {
         const target = this.registry.of(to);
         const ids = found.filter(({ id }) => isObjectId(id)).map(({ id }) => new Types.ObjectId(id));
@@ -89,9 +89,9 @@ export class References implements StoreReferences {
         // Deleted since it was checked.
         const gone = check === false ? [] : found.filter(({ id }) => !taken.held.has(id));
         const detail = errorMessages.noSuchReference(path, target.definition.label.toLowerCase());
-        faults.push(...gone.map(({ pointer }) => ({ pointer, detail })));
+        violations.push(...gone.map(({ pointer }) => ({ pointer, detail })));
       }
-      refuse(faults);
+      refuse(violations);
     };
     let isOver = true;
     try {
@@ -236,7 +236,7 @@ function keyOf({ name }: CrudDefinition, id: Types.ObjectId): string {
   return `${name}/${id.toHexString()}`;
 }
 
-/** @throws ValidationError if there are faults */
+/** @throws ValidationError if there are violations */
 function refuse([first, ...others]: readonly Violation[]): void {
   if (first) throw new ValidationError([first, ...others]);
 }

@@ -47,8 +47,8 @@ export function schemaRefusal(error: unknown, schema: Schema): DomainError | und
 function violationsOf(error: unknown, schema: Schema): Violation[] {
   if (error instanceof MongooseErrors.ValidationError) {
     return Object.entries(error.errors)
-      .filter(([, fault]) => !(fault instanceof MongooseErrors.ValidationError))
-      .map(([path, fault]) => violation(path, detailOf(path, fault)));
+      .filter(([, error]) => !(error instanceof MongooseErrors.ValidationError))
+      .map(([path, error]) => violation(path, detailOf(path, error)));
   }
   if (error instanceof MongooseErrors.CastError) {
     // In an update, Mongoose does not name a single entry of a map, but all of them.
@@ -83,11 +83,11 @@ function violation(path: string, detail: string): Violation {
   return { pointer: toPointer(path.split('.')), detail };
 }
 
-/** Sentences for Mongoose's own validators; your own validators have their own messages. */
-function detailOf(path: string, fault: MongooseErrors.ValidatorError | MongooseErrors.CastError): string {
-  if (fault instanceof MongooseErrors.CastError) return errorMessages.wrongType(path, typeName(fault.kind));
-  const { kind } = fault;
-  const limits = fault.properties as unknown as Record<string, unknown>;
+/** Messages for Mongoose's own validators; your own validators have their own messages. */
+function detailOf(path: string, error: MongooseErrors.ValidatorError | MongooseErrors.CastError): string {
+  if (error instanceof MongooseErrors.CastError) return errorMessages.wrongType(path, typeName(error.kind));
+  const { kind } = error;
+  const limits = error.properties as unknown as Record<string, unknown>;
   switch (kind) {
     case 'required':
       return errorMessages.requiredField(path);
@@ -101,7 +101,7 @@ function detailOf(path: string, fault: MongooseErrors.ValidatorError | MongooseE
     case 'regexp':
       return errorMessages.wrongForm(path);
     default:
-      return fault.message;
+      return error.message;
   }
 }
 

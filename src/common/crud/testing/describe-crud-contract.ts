@@ -157,8 +157,8 @@ export function describeCrudContract(name: string, options: CrudContractOptions)
       expect(await count()).toBe(before);
     });
 
-    for (const [fault, body] of Object.entries(invalid)) {
-      it(`refuses ${fault}`, async () => {
+    for (const [violation, body] of Object.entries(invalid)) {
+      it(`refuses ${violation}`, async () => {
         const before = await count();
         const response = await send('POST', '', bodyOf(body));
         expect(response).toMatchObject({ status: 400, body: { code: 'VALIDATION_FAILED' } });

@@ -105,7 +105,7 @@ export class EventsController {
     const { types } = queryOf(request);
     if (types === undefined) return undefined;
     const wanted = String(types).split(',');
-    if (wanted.every((type) => this.types.faultOf(type) === undefined)) return wanted;
+    if (wanted.every((type) => this.types.violationOf(type) === undefined)) return wanted;
     const shape = `some of ${this.types.known.join(', ')}, separated by commas`;
     throw new ValidationError([{ parameter: 'types', detail: errorMessages.wrongParameter('types', shape) }]);
   }

@@ -38,7 +38,7 @@ import {
 /** Injection token of the {@link TargetCheck}. */
 export const TARGET_CHECK = Symbol('TargetCheck');
 
-/** Returns why webhooks may not be sent to a URL, as a sentence for the client; undefined if they may. */
+/** Returns why webhooks may not be sent to a URL, as a message for the client; undefined if they may. */
 export type TargetCheck = (url: string) => Promise<string | undefined>;
 
 /** Maximum number of subscriptions of a tenant. */
@@ -65,7 +65,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     private readonly queue: DeliveryQueue,
     private readonly log: EventLog,
     private readonly types: EventTypes,
-    @Inject(TARGET_CHECK) private readonly faultOf: TargetCheck,
+    @Inject(TARGET_CHECK) private readonly violationOf: TargetCheck,
   ) {
     super();
   }
@@ -183,12 +183,12 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     // Values of other types are left to the validation of the input.
     const types = Array.isArray(events) ? events.filter((type) => typeof type === 'string') : [];
     const [first, ...others] = types.flatMap((type, i) => {
-      const detail = this.types.faultOf(type);
+      const detail = this.types.violationOf(type);
       return detail === undefined ? [] : [{ pointer: `/events/${i}`, detail }];
     });
     if (first) throw new ValidationError([first, ...others]);
-    const fault = typeof url === 'string' ? await this.faultOf(url) : undefined;
-    if (fault !== undefined) throw new ValidationError([{ pointer: '/url', detail: fault }]);
+    const violation = typeof url === 'string' ? await this.violationOf(url) : undefined;
+    if (violation !== undefined) throw new ValidationError([{ pointer: '/url', detail: violation }]);
   }
 
   private async rotate(scope: TenantScope, id: string, rotation?: Types.ObjectId): Promise<string> {

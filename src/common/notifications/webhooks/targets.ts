@@ -10,7 +10,7 @@ export interface TargetPolicy {
   readonly httpsOnly: boolean;
 }
 
-/** A URL is not allowed as a target. The message is a sentence for the client. */
+/** A URL is not allowed as a target. The message is for the client. */
 export class TargetError extends Error {}
 
 /** Addresses in global ranges that are not global: Azure's metadata, and assignments of the IETF. */
@@ -58,7 +58,7 @@ export async function addressesOf(
 ): Promise<readonly string[]> {
   const host = hostOf(url);
   const addresses = isIP(host) ? [host] : await resolve(host).catch(() => []);
-  // One bad address is enough to reject the target, since any of them may be used. The same sentence for a name
+  // One bad address is enough to reject the target, since any of them may be used. The same message for a name
   // without addresses, or it would tell which internal names exist.
   if (!allowPrivate && (addresses.length === 0 || !addresses.every(isGlobal))) {
     throw new TargetError('The URL must lead to a public address.');
@@ -67,8 +67,8 @@ export async function addressesOf(
   return addresses;
 }
 
-/** Returns why a URL cannot be a target, as a sentence for the client; undefined if it can. Resolves names. */
-export async function targetFault(
+/** Returns why a URL cannot be a target, as a message for the client; undefined if it can. Resolves names. */
+export async function targetViolation(
   text: string,
   policy: TargetPolicy,
   resolve?: ResolveName,

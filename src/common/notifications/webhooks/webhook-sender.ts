@@ -44,7 +44,7 @@ export interface WebhookMessage {
 export interface SendResult {
   /** Status of the response, if there was one. */
   readonly status?: number;
-  /** Why the message does not count as delivered, as a sentence. */
+  /** Why the message does not count as delivered, in words. */
   readonly error?: string;
 }
 
@@ -86,7 +86,7 @@ export class WebhookSender {
     } catch (error) {
       stopping?.throwIfAborted();
       if (ending.signal.aborted) return { error: `There was no answer within ${attemptMs / 1_000} s.` };
-      return { error: sentenceOf(error) };
+      return { error: messageOf(error) };
     } finally {
       clearTimeout(timer);
       stopping?.removeEventListener('abort', end);
@@ -211,8 +211,8 @@ function resultOf(status: number): SendResult {
   return { status, error: `The answer has the status ${status}.` };
 }
 
-/** Sentences for the Node error codes that a receiver's owner is likely to see. */
-const SENTENCES: Readonly<Record<string, string>> = {
+/** Messages for the Node error codes that a receiver's owner is likely to see. */
+const MESSAGES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The connection was refused.',
   ECONNRESET: 'The connection was closed before the answer.',
   EPIPE: 'The connection was closed before the answer.',
@@ -222,12 +222,12 @@ const SENTENCES: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: 'The header of the answer is too large.',
 };
 
-function sentenceOf(error: unknown): string {
+function messageOf(error: unknown): string {
   if (error instanceof TargetError || error instanceof AnswerError) return error.message;
   // With several addresses, each has its own error.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   const code = String((first as { code?: unknown } | undefined)?.code ?? '');
-  if (SENTENCES[code]) return SENTENCES[code];
+  if (MESSAGES[code]) return MESSAGES[code];
   if (code.startsWith('HPE_')) return NOT_HTTP;
   return code === '' ? 'The connection failed.' : `The connection failed (${code}).`;
 }
