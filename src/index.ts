@@ -65,7 +65,7 @@ export {
   TakesQuery,
   UnderLoad,
 } from './common/http/index.js';
-export { CurrentReservation, type Reservation, Unkept } from './common/idempotency/index.js';
+export { CurrentReservation, type Reservation, Unstored } from './common/idempotency/index.js';
 export { isObjectId, OBJECT_ID_PATTERN } from './common/ids/index.js';
 export { Metrics } from './common/metrics/index.js';
 export {

@@ -83,7 +83,7 @@ class OrdersController extends CrudController(orders, OrdersService) {
     body: OrderInput,
     isolatedAs: 'create',
     response: OrderSecret,
-    unkept: ['secret'],
+    unstored: ['secret'],
   })
   async withSecret(@CurrentScope() scope: TenantScope, @Body() body: OrderInput) {
     const { _id } = await this.service.create(scope, { ...body });

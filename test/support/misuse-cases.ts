@@ -11,7 +11,7 @@ const OPTIONS =
 const ACTIONS = 'get, count, create, update, del';
 const HOOKS = 'beforeCreate, afterCreate, beforeUpdate, afterUpdate, beforeDel, afterDel';
 const ROUTES = 'create, list, count, get, update, del, restore, bulk, import';
-const MEMBERS = 'guards, decorators, summary, response, errors, unkept';
+const MEMBERS = 'guards, decorators, summary, response, errors, unstored';
 
 const tenant = { tenant: currentTenant };
 const isolationFields = { all: tenant };
@@ -211,7 +211,7 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
       [` has no "delete". It takes ${ROUTES}.`]: { delete: {} },
       '.bulk changes a route that is not there. Write bulk: true, or leave it out.': { bulk: {} },
     }),
-    ...of('routes.create.unkept', {
+    ...of('routes.create.unstored', {
       [` must be a list of the answer's members, such as ["secret"].`]: 'secret',
     }),
     ...of('routes.del', {

@@ -15,8 +15,8 @@ import type { HttpRequest } from '../platform/index.js';
 import { Reservation } from './reservation.js';
 import { StoredBytes } from './stored-bytes.js';
 
-/** An answer as it is kept for replays. */
-export interface KeptAnswer {
+/** A response as it is stored for replays. */
+export interface StoredResponse {
   readonly status: number;
   /** The headers that the handler added. */
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -51,7 +51,7 @@ export class IdempotencyKey {
   leaseUntil!: Date;
 
   @Prop({ type: MongooseSchema.Types.Mixed })
-  answer?: KeptAnswer;
+  answer?: StoredResponse;
 
   @Prop({ type: Date, required: true, expires: 0 })
   expiresAt!: Date;
@@ -66,8 +66,8 @@ interface UnitResult {
   readonly expiresAt: Date;
 }
 
-/** How long an answer is kept. Unit: milliseconds. */
-const KEPT_MS = 24 * 60 * 60 * 1_000;
+/** How long a response is stored. Unit: milliseconds. */
+const RETENTION_MS = 24 * 60 * 60 * 1_000;
 
 /** How long a silent process keeps a key: less than the promised 10 s, since clocks differ. Unit: milliseconds. */
 const LEASE_MS = 8_000;
@@ -95,7 +95,7 @@ export class IdempotencyKeys {
    * @throws IdempotencyKeyInUseError if the first request is in flight
    * @throws TooManyRequestsError if the key is new, and its client has stored as much as it may
    */
-  async reserve(id: string, request: HttpRequest): Promise<Reservation | KeptAnswer> {
+  async reserve(id: string, request: HttpRequest): Promise<Reservation | StoredResponse> {
     const bodyHash = bodyHashOf(request);
     const owner = randomUUID();
     const wait = await this.bytes.waitOf(request);
@@ -138,11 +138,11 @@ export class IdempotencyKeys {
    * @returns the answer that counts instead, if another request has taken the key over and answered
    * @throws IdempotencyKeyInUseError if another request has taken it over and not answered yet
    */
-  async keep(
+  async store(
     { id, owner, stored: results }: Reservation,
-    answer: KeptAnswer,
+    answer: StoredResponse,
     request: HttpRequest,
-  ): Promise<KeptAnswer | undefined> {
+  ): Promise<StoredResponse | undefined> {
     const stored = await compressed(answer);
     if (await this.change({ _id: id, owner, answer: null }, { $set: { answer: stored, ...expiring() } })) {
       this.bytes.add(request, stored.body.length);
@@ -209,15 +209,15 @@ function leased(): { leaseUntil: Date } {
 }
 
 function expiring(): { expiresAt: Date } {
-  return { expiresAt: new Date(Date.now() + KEPT_MS) };
+  return { expiresAt: new Date(Date.now() + RETENTION_MS) };
 }
 
-async function compressed({ body, ...answer }: KeptAnswer): Promise<KeptAnswer> {
+async function compressed({ body, ...answer }: StoredResponse): Promise<StoredResponse> {
   if (body.length < COMPRESSED_FROM) return { ...answer, body };
   return { ...answer, body: await promisify(gzip)(body), coding: 'gzip' };
 }
 
-async function decompressed({ coding, ...answer }: KeptAnswer): Promise<KeptAnswer> {
+async function decompressed({ coding, ...answer }: StoredResponse): Promise<StoredResponse> {
   const body = bytesOf(answer.body);
   return { ...answer, body: coding ? await promisify(gunzip)(body) : body };
 }

@@ -20,7 +20,7 @@ import {
   IdempotencyKey,
   IdempotencyKeys,
   IdempotencyKeySchema,
-  type KeptAnswer,
+  type StoredResponse,
 } from './idempotency-keys.js';
 import { IdempotentExchange, inTime } from './idempotent-exchange.js';
 import { Reservation } from './reservation.js';
@@ -28,7 +28,7 @@ import { HourOfBytes, HourOfBytesSchema, StoredBytes } from './stored-bytes.js';
 
 const HEADER = 'Idempotency-Key';
 const KEY = /^[\x21-\x7e]{1,255}$/;
-const UNKEPT = 'idempotency:unkept';
+const UNSTORED = 'idempotency:unstored';
 
 declare module '../platform/index.js' {
   interface RequestContext {
@@ -41,7 +41,7 @@ declare module '../platform/index.js' {
 }
 
 /** Declares members of a handler's answer that are shown once: neither a replay nor the database has them. */
-export const Unkept = (...members: string[]) => SetMetadata(UNKEPT, members);
+export const Unstored = (...members: string[]) => SetMetadata(UNSTORED, members);
 
 /**
  * Carries out a POST with an `Idempotency-Key` once: the first request reserves the key, the others get its
@@ -62,9 +62,9 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const key = request.method === 'POST' ? readKey(request, context.getHandler()) : undefined;
     if (key === undefined) return next.handle();
     const outcome = await this.reserve(await this.identify(context, key), request, reply);
-    const unkept = this.reflector.get<string[] | undefined>(UNKEPT, context.getHandler()) ?? [];
+    const unstored = this.reflector.get<string[] | undefined>(UNSTORED, context.getHandler()) ?? [];
     const exchange = new IdempotentExchange(this.keys, outcome, request, reply, {
-      unkept,
+      unstored,
       permitted: (answer) => this.permitted(answer, context),
     });
     contextOf(request).exchange = exchange;
@@ -86,7 +86,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 
   /** The part of a stored answer that the sender of a repeated request may have. */
-  protected permitted(answer: KeptAnswer, _context: ExecutionContext): Promise<KeptAnswer> {
+  protected permitted(answer: StoredResponse, _context: ExecutionContext): Promise<StoredResponse> {
     return Promise.resolve(answer);
   }
 
@@ -103,7 +103,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     id: string,
     request: HttpRequest,
     reply: HttpResponse,
-  ): Promise<Reservation | KeptAnswer> {
+  ): Promise<Reservation | StoredResponse> {
     const reserving = this.keys.reserve(id, request);
     try {
       return await inTime(request, reply, reserving);

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { withDeadline } from '../database/index.js';
 import { DatabaseUnavailableError, IdempotencyKeyInUseError } from '../errors/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, rawOf } from '../platform/index.js';
-import type { IdempotencyKeys, KeptAnswer } from './idempotency-keys.js';
+import type { IdempotencyKeys, StoredResponse } from './idempotency-keys.js';
 import type { Reservation } from './reservation.js';
 
 /** How often the lease of a long request is renewed: a few times before it expires. Unit: milliseconds. */
@@ -19,10 +19,10 @@ const ANSWER_WITHIN_MS = 4_600;
 const COMMAND_AT_LEAST_MS = 300;
 
 /** Headers that a replay does not repeat, since they belong to a connection or to one client. */
-const UNKEPT_HEADERS = new Set(['connection', 'content-length', 'date', 'set-cookie', 'transfer-encoding']);
+const UNSTORED_HEADERS = new Set(['connection', 'content-length', 'date', 'set-cookie', 'transfer-encoding']);
 
 /** Maximum size of a stored answer; a document of the database holds 16 MiB. Unit: bytes. */
-const MAX_KEPT = 15 * 1_024 * 1_024;
+const MAX_STORED = 15 * 1_024 * 1_024;
 
 declare module '../platform/index.js' {
   interface RequestContext {
@@ -32,11 +32,11 @@ declare module '../platform/index.js' {
 }
 
 /** How the answers to a route are stored and replayed. */
-interface Keeping {
+interface ExchangeOptions {
   /** Members of the answer that a replay leaves out. */
-  readonly unkept: readonly string[];
+  readonly unstored: readonly string[];
   /** The part of a stored answer that the sender may have. */
-  readonly permitted: (answer: KeptAnswer) => Promise<KeptAnswer>;
+  readonly permitted: (answer: StoredResponse) => Promise<StoredResponse>;
 }
 
 /** One request with a key, from its reservation to its answer. */
@@ -47,10 +47,10 @@ export class IdempotentExchange {
 
   constructor(
     private readonly keys: IdempotencyKeys,
-    private readonly outcome: Reservation | KeptAnswer,
+    private readonly outcome: Reservation | StoredResponse,
     private readonly request: HttpRequest,
     private readonly reply: HttpResponse,
-    private readonly keeping: Keeping,
+    private readonly options: ExchangeOptions,
   ) {
     this.headersBefore = { ...reply.getHeaders() };
     if (!('status' in outcome)) this.keepAlive(outcome);
@@ -68,12 +68,12 @@ export class IdempotentExchange {
   async settle(payload: unknown): Promise<unknown> {
     const { outcome } = this;
     if (payload instanceof Readable && !('status' in outcome)) {
-      return relay(payload, MAX_KEPT, (body) => this.keepStream(outcome, body));
+      return relay(payload, MAX_STORED, (body) => this.storeStream(outcome, body));
     }
     clearInterval(this.heartbeat);
-    if ('status' in outcome) return this.replace(await this.keeping.permitted(outcome), true);
-    const other = await this.keep(outcome, this.answerOf(payload));
-    return other ? this.replace(await this.keeping.permitted(other), true) : payload;
+    if ('status' in outcome) return this.replace(await this.options.permitted(outcome), true);
+    const other = await this.store(outcome, this.answerOf(payload));
+    return other ? this.replace(await this.options.permitted(other), true) : payload;
   }
 
   /** Does not store an answer that contains a failure, since repeating the request may succeed. */
@@ -82,7 +82,7 @@ export class IdempotentExchange {
   }
 
   /** Replaces the answer that was about to be sent. */
-  replace({ status, headers, body }: KeptAnswer, isReplay: boolean): Buffer {
+  replace({ status, headers, body }: StoredResponse, isReplay: boolean): Buffer {
     for (const [name] of this.headersSince()) this.reply.removeHeader(name);
     for (const [name, value] of headers) this.reply.header(name, value);
     if (isReplay) this.reply.header('Idempotency-Replayed', 'true');
@@ -92,22 +92,25 @@ export class IdempotentExchange {
   }
 
   /** Stores an answer, or ends the lease. Returns the answer that counts instead, if there is one. */
-  private async keep(reservation: Reservation, answer?: KeptAnswer): Promise<KeptAnswer | undefined> {
+  private async store(
+    reservation: Reservation,
+    answer?: StoredResponse,
+  ): Promise<StoredResponse | undefined> {
     if (!answer) {
       await inTime(this.request, this.reply, this.keys.release(reservation)).catch(() => undefined);
       return undefined;
     }
-    const keeping = this.keys.keep(reservation, answer, this.request);
-    return inTime(this.request, this.reply, keeping).catch((error: unknown) => {
+    const storing = this.keys.store(reservation, answer, this.request);
+    return inTime(this.request, this.reply, storing).catch((error: unknown) => {
       void this.keys.release(reservation).catch(() => undefined);
       throw error;
     });
   }
 
   /** Stores the answer that was streamed, unless it was too long. */
-  private async keepStream(reservation: Reservation, body: Buffer | undefined): Promise<void> {
+  private async storeStream(reservation: Reservation, body: Buffer | undefined): Promise<void> {
     clearInterval(this.heartbeat);
-    const other = await this.keep(reservation, body && this.answerOf(body));
+    const other = await this.store(reservation, body && this.answerOf(body));
     // The client already has its beginning. It will ask again and get the answer that counts.
     if (other) throw new IdempotencyKeyInUseError();
   }
@@ -121,20 +124,20 @@ export class IdempotentExchange {
   }
 
   /** The part of an answer that is stored; undefined for a failure, since repeating the request may succeed. */
-  private answerOf(payload: unknown): KeptAnswer | undefined {
+  private answerOf(payload: unknown): StoredResponse | undefined {
     const { statusCode: status } = this.reply;
     if (status >= 500 || this.isForgotten) return undefined;
     if (payload !== undefined && payload !== null && typeof payload !== 'string' && !Buffer.isBuffer(payload))
       return undefined;
-    const body = without(Buffer.from(payload ?? ''), this.keeping.unkept);
+    const body = without(Buffer.from(payload ?? ''), this.options.unstored);
     const claims = claimsHashOf(this.request);
-    return body.length > MAX_KEPT ? undefined : { status, headers: this.headersSince(), body, claims };
+    return body.length > MAX_STORED ? undefined : { status, headers: this.headersSince(), body, claims };
   }
 
   /** The headers that the handler added to those of every response. */
   private headersSince(): [string, string][] {
     return Object.entries(this.reply.getHeaders())
-      .filter(([name, value]) => !UNKEPT_HEADERS.has(name) && this.headersBefore[name] !== value)
+      .filter(([name, value]) => !UNSTORED_HEADERS.has(name) && this.headersBefore[name] !== value)
       .map(([name, value]) => [name, String(value)]);
   }
 }
@@ -151,7 +154,7 @@ function claimsHashOf(request: HttpRequest): string {
 }
 
 /** Whether a request has the same claims as the one that an answer was stored for. */
-export function isOfSameClaims({ claims }: KeptAnswer, request: HttpRequest): boolean {
+export function isOfSameClaims({ claims }: StoredResponse, request: HttpRequest): boolean {
   return claims === claimsHashOf(request);
 }
 

@@ -27,7 +27,7 @@ export interface KeyedUnit {
   /** What the unit has returned, if an earlier attempt, or another process, has committed it. */
   result(): Promise<{ readonly result?: unknown } | undefined>;
   /** Stores what the unit returns; the last operation of its transaction. */
-  keep(result: unknown, transaction: Database): Promise<void>;
+  store(result: unknown, transaction: Database): Promise<void>;
 }
 
 /**
@@ -98,7 +98,7 @@ export class Reservation {
     return {
       reservation: () => this.ofItem(`unit ${number}`),
       result: () => this.results.findResult(id),
-      keep: (result, transaction) => {
+      store: (result, transaction) => {
         this.stored.push(id);
         return this.results.storeResult(id, result, transaction);
       },

@@ -45,7 +45,7 @@ const acting =
 
 describe('a wrong route stops the start with one sentence', () => {
   const MEMBERS =
-    'method, path, isolatedAs, guards, decorators, consumes, body, query, headers, response, status, summary, errors, unkept';
+    'method, path, isolatedAs, guards, decorators, consumes, body, query, headers, response, status, summary, errors, unstored';
   const undefinedClass = 'if it is undefined, break the cycle of imports.';
   const members = (cases: Record<string, object>) =>
     Object.entries(cases).map(([said, change]) => [on + said, { ...move, ...change }] as [string, object]);
@@ -73,7 +73,7 @@ describe('a wrong route stops the start with one sentence', () => {
       ': status must be a whole number from 200 to 399.': { status: '200' },
       [`: query must be a class, a list of names, or "list"; ${undefinedClass}`]: { query: 'depth' },
       ': errors must be a list of codes, such as "WRITE_CONFLICT", or of statuses.': { errors: ['NOPE'] },
-      [`: unkept must be a list of the answer's members, such as ["secret"].`]: { unkept: 'secret' },
+      [`: unstored must be a list of the answer's members, such as ["secret"].`]: { unstored: 'secret' },
       [`: body must be a class, or patchOf(Class); ${undefinedClass}`]: { body: undefined },
       [`: response must be a class, listOf(Class), pageOf(Entity), or a media type; ${undefinedClass}`]: {
         response: 'x',

@@ -4,7 +4,7 @@ import { type IsolationFields, isOpen } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
 import type { StoreFilter } from '../store/crud.store.js';
-import { KEPT } from './check-fields.js';
+import { SERVICE_FIELDS } from './check-fields.js';
 import type { CrudDefinition } from './crud-definition.js';
 
 /** Archived records that a read may ask for: only those, or those along with the live ones. */
@@ -106,7 +106,7 @@ export function checkArchive({ options, schema, isolation, archive, inputFields,
   const { default: preset, immutable } = (type?.options ?? {}) as { default?: unknown; immutable?: unknown };
   failIf(fail, `archive.field names "${String(field)}", `, {
     'which the schema does not have.': !type,
-    'which the service sets itself. Choose another field.': KEPT.includes(field),
+    'which the service sets itself. Choose another field.': SERVICE_FIELDS.includes(field),
     [`of the schema type ${type?.instance}. Choose a date.`]: type?.instance !== 'Date',
     'which live records could not be without. Make it optional, changeable, without a default.':
       type?.isRequired || preset !== undefined || immutable,

@@ -17,7 +17,7 @@ import type { CrudDefinition } from './crud-definition.js';
 import { isRequiredByKind, type Kinds } from './kinds.js';
 
 /** Fields that the generator sets itself. */
-export const KEPT = ['_id', '__v', 'createdAt', 'updatedAt'];
+export const SERVICE_FIELDS = ['_id', '__v', 'createdAt', 'updatedAt'];
 
 /** Schema types that can hold each kind of field. A kind that is not listed fits any type. */
 const FITTING: Readonly<Partial<Record<FieldDescription['kind'], readonly string[]>>> = {
@@ -49,8 +49,8 @@ export function checkBodyClass(input: Type<object>, where: string, fail: Fail): 
 export function checkInputClass(input: Type<object>, fail: Fail): void {
   checkBodyClass(input, input.name, fail);
   const fields = fieldsOf(input).map(({ name }) => name);
-  const kept = fields.find((field) => KEPT.includes(field));
-  if (kept) fail(`${input.name} has a field "${kept}", which the service sets itself. Remove it.`);
+  const own = fields.find((field) => SERVICE_FIELDS.includes(field));
+  if (own) fail(`${input.name} has a field "${own}", which the service sets itself. Remove it.`);
 }
 
 /** Checks that an output class declares at least one field, since nothing else is shown. */
@@ -231,7 +231,7 @@ export function checkRequired(definition: CrudDefinition, fail: Fail): void {
   const given = new Set([
     ...createReader.fields.map(({ name }) => name),
     ...Object.keys(isolation.create),
-    ...KEPT,
+    ...SERVICE_FIELDS,
   ]);
   const texts = new Map(fieldsOf(entity).map((field) => [field.name, field]));
   for (const [path, type] of Object.entries(schema.paths)) {

@@ -5,7 +5,7 @@ import { type Fail, failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudFieldRule } from '../options/crud-options.js';
 import { ACTIONS } from '../options/option-names.js';
 import { isRequiredByKind } from './kinds.js';
-import { KEPT } from './check-fields.js';
+import { SERVICE_FIELDS } from './check-fields.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { isWithin } from './schema-paths.js';
 import type { Offered } from './query-definition.js';
@@ -100,7 +100,7 @@ export function checkFieldRules(definition: CrudDefinition, fail: Fail): void {
       'isolates records. Choose another field.':
         Object.values(isolation).some((fields) => field in fields) || field === parent?.field,
       'decides which records are found, or is set by the service. Choose another field.':
-        KEPT.includes(field) || field === archive?.field || field in visible,
+        SERVICE_FIELDS.includes(field) || field === archive?.field || field in visible,
       'is searched, and the words of a search are the same for all. Leave it out of query.search.':
         query.search?.fields.some(isPart),
       'is required in a create, which callers who may not write it could not make. Make it optional.':

@@ -150,7 +150,7 @@ export function outputFieldsOf(output: CrudOutput<object> | undefined): readonly
 }
 
 /** What every record shows, and every function of an output should, too. */
-const KEPT_SHOWN = ['_id', 'createdAt', 'updatedAt'];
+const ALWAYS_SHOWN = ['_id', 'createdAt', 'updatedAt'];
 
 /** Whether clients see a path as it is stored; `unknown` if a function decides that does not say. */
 export function showsStored(output: CrudOutput<object> | undefined, path: string): boolean | 'unknown' {
@@ -160,7 +160,7 @@ export function showsStored(output: CrudOutput<object> | undefined, path: string
   if (output === undefined || output === type) return true;
   const hides = typeof output === 'object' ? (output.hides as readonly string[] | undefined) : undefined;
   if (hides) return !hides.some((hidden) => isWithin(hidden, path) || isWithin(path, hidden));
-  return KEPT_SHOWN.includes(name) || 'unknown';
+  return ALWAYS_SHOWN.includes(name) || 'unknown';
 }
 
 function fieldNamesOf(type: Type<object>): string[] {

@@ -40,8 +40,8 @@ export function recordSchema(definition: CrudDefinition): JsonSchema {
       ? shownPart(field.schema, nodes.get(name))
       : { ...schemaAt(nodes, name), ...documentedAs(entity, name) };
     if (fieldRules.has(name)) continue;
-    const isKept = ['_id', 'createdAt', 'updatedAt'].includes(name);
-    if (isKept || schema.path(name)?.isRequired || field?.required || hasDefault(schema, name)) {
+    const isAlwaysSet = ['_id', 'createdAt', 'updatedAt'].includes(name);
+    if (isAlwaysSet || schema.path(name)?.isRequired || field?.required || hasDefault(schema, name)) {
       required.push(name);
     }
   }

@@ -22,7 +22,7 @@ import {
   requireClass,
   required,
   rule,
-  unkept,
+  unstored,
 } from './checks.js';
 import type { AnyCrudOptions } from './crud-options.js';
 import { ACTIONS, BATCH_HANDLERS, HANDLERS, HOOKS, unknownName } from './option-names.js';
@@ -52,7 +52,7 @@ export const ROUTE = {
   summary: rule(isString, 'a text'),
   response: aClass,
   errors: listOf(isProblem, 'a list of codes, such as "WRITE_CONFLICT", or of statuses'),
-  unkept,
+  unstored,
 };
 
 const PREDICATE = "a function of the caller, such as hasRole('hr')";

@@ -130,7 +130,7 @@ export function isListOf(value: unknown, isEntry: (entry: unknown) => boolean): 
 }
 
 /** Accepts the names of members of an answer. */
-export const unkept = listOf(
+export const unstored = listOf(
   (name) => typeof name === 'string' && name !== '',
   'a list of the answer\'s members, such as ["secret"]',
 );

@@ -164,7 +164,7 @@ export interface CrudRouteOptions {
    *
    * @default none
    */
-  unkept?: readonly string[];
+  unstored?: readonly string[];
 }
 
 /** Who may read and write a field. */

@@ -68,7 +68,7 @@ export interface CrudActionOptions {
    *
    * @default none
    */
-  unkept?: readonly string[];
+  unstored?: readonly string[];
 }
 
 const ROUTES = 'crud:routes';
@@ -177,7 +177,7 @@ const CHECKS: { readonly [Name in keyof Required<CrudActionOptions>]: Check } = 
   ),
   summary: ROUTE.summary,
   errors: ROUTE.errors,
-  unkept: ROUTE.unkept,
+  unstored: ROUTE.unstored,
 };
 
 function checkAction(options: CrudActionOptions, { entity }: AnyCrudOptions, where: string): void {

@@ -13,7 +13,7 @@ import { from, lastValueFrom, type Observable, of } from 'rxjs';
 import { InvalidIdError, PreconditionFailedError, sendProblem, toDomainError } from '../../errors/index.js';
 import { InputReader, isPlainObject } from '../../fields/index.js';
 import { bodyError, bodyFormOf, checkQuery, queryOf } from '../../http/index.js';
-import { IdempotencyInterceptor, IdempotencyKeys, type KeptAnswer } from '../../idempotency/index.js';
+import { IdempotencyInterceptor, IdempotencyKeys, type StoredResponse } from '../../idempotency/index.js';
 import { isObjectId } from '../../ids/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, idOf } from '../../platform/index.js';
 import {
@@ -121,9 +121,9 @@ export class CrudInterceptor extends IdempotencyInterceptor {
     return answered;
   }
 
-  protected override permitted(kept: KeptAnswer, context: ExecutionContext): Promise<KeptAnswer> {
+  protected override permitted(stored: StoredResponse, context: ExecutionContext): Promise<StoredResponse> {
     const call = callOf(context);
-    return permittedPart(kept, call, this.registry.of(call.definition.entity));
+    return permittedPart(stored, call, this.registry.of(call.definition.entity));
   }
 }
 

@@ -22,7 +22,7 @@ import {
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import { type BatchBody, HasBody, ReadsQuery, TakesQuery } from '../../http/index.js';
-import { Unkept } from '../../idempotency/index.js';
+import { Unstored } from '../../idempotency/index.js';
 import { fieldOfTwoSources } from '../definition/archive.js';
 import { checkBodyClass } from '../definition/check-fields.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -99,7 +99,7 @@ export function finishController(controller: Type<object>, definition: CrudDefin
       }),
       ...(isBatch(route) ? [HasBody(route.body as BatchBody)] : []),
       ...(route.consumes === undefined ? [] : [HasBody({ consumes: route.consumes })]),
-      ...(route.unkept ? [Unkept(...route.unkept)] : []),
+      ...(route.unstored ? [Unstored(...route.unstored)] : []),
       ...(inheriting.has(declared) ? [UseGuards(InheritedGuard)] : []),
       ...(guards.length > 0 ? [UseGuards(...guards)] : []),
       ...documentRoute(route, metadataOf(controller), classes),

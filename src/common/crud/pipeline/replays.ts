@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Type } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { isPlainObject } from '../../fields/index.js';
-import { isOfSameClaims, type KeptAnswer } from '../../idempotency/index.js';
+import { isOfSameClaims, type StoredResponse } from '../../idempotency/index.js';
 import { contextOf } from '../../platform/index.js';
 import type { BulkResults } from '../batch/carry-out.js';
 import { type ItemResult, Items } from '../batch/items.js';
@@ -21,16 +21,20 @@ import { isGuarded } from './route-guards.js';
  * and its subject, whose rights may be others by then.
  */
 export async function permittedPart(
-  answer: KeptAnswer,
+  answer: StoredResponse,
   call: Call,
   resource: CrudResource,
-): Promise<KeptAnswer> {
+): Promise<StoredResponse> {
   if (call.route?.answer === 'create') return permittedCreate(answer, call, resource);
   return call.route?.answer === 'bulk' ? permittedBulk(answer, call) : answer;
 }
 
 /** Without the record, if the sender may not get it, or may see another one in it. */
-async function permittedCreate(answer: KeptAnswer, call: Call, resource: CrudResource): Promise<KeptAnswer> {
+async function permittedCreate(
+  answer: StoredResponse,
+  call: Call,
+  resource: CrudResource,
+): Promise<StoredResponse> {
   const headers = new Map(answer.headers);
   if (!headers.delete('preference-applied')) return answer;
   const _id = /[0-9a-f]{24}$/.exec(headers.get('location') ?? '')?.[0];
@@ -40,7 +44,7 @@ async function permittedCreate(answer: KeptAnswer, call: Call, resource: CrudRes
 
 async function maySee(
   id: string,
-  answer: KeptAnswer,
+  answer: StoredResponse,
   { definition, reply, request, route, scope }: Call,
   resource: CrudResource,
 ): Promise<boolean> {
@@ -53,7 +57,10 @@ async function maySee(
 }
 
 /** With a refusal in place of the result of each item that the guards of its own route refuse. */
-async function permittedBulk(answer: KeptAnswer, { controller, reply, request }: Call): Promise<KeptAnswer> {
+async function permittedBulk(
+  answer: StoredResponse,
+  { controller, reply, request }: Call,
+): Promise<StoredResponse> {
   // If the operations are read already, this request has just carried them out, guards included.
   if (answer.status >= 400 || !isPlainObject(request.body)) return answer;
   const refusals = await refusalsOf(request.body, new Items(request, reply, controller), controller);

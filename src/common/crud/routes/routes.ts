@@ -72,7 +72,7 @@ export interface Route {
    */
   readonly errors: readonly (ErrorCode | number)[];
   /** Members of the response that a replay leaves out. @default none */
-  readonly unkept?: readonly string[];
+  readonly unstored?: readonly string[];
   /** Whether the handler is the generated one, and only the answer sees what it returns. @default false */
   readonly isUncustomised?: boolean;
 }
@@ -205,12 +205,12 @@ export function generatedRoutesOf(definition: CrudDefinition): Route[] {
     ...definition.batches.map((handler) => ({ ...BATCH_ROUTES[handler], handler })),
   ];
   return rows.map((route): Route => {
-    const { summary, response, unkept } = definition.routes[handlerOf(route.handler)] ?? {};
+    const { summary, response, unstored } = definition.routes[handlerOf(route.handler)] ?? {};
     return {
       ...route,
       answer: definition.archive && route.handler === 'del' ? 'archive' : handlerOf(route.handler),
       errors: [...new Set([...route.errors, ...errorsOf(definition, handlerOf(route.handler))])],
-      unkept,
+      unstored,
       ...(summary !== undefined && { summary: () => summary }),
       ...(response && { response, answer: 'own' as const }),
     };
@@ -240,7 +240,7 @@ function errorsOf(definition: CrudDefinition, handler: CrudHandler | CrudBatchHa
 
 /** The hidden fields of the entity that the response to a create shows once. */
 export function onceFieldsOf({ routes, schema }: CrudDefinition): string[] {
-  return (routes.create?.unkept ?? []).filter((name) => isHidden(schema, name));
+  return (routes.create?.unstored ?? []).filter((name) => isHidden(schema, name));
 }
 
 /** The definition that a controller was made from, and its routes by the names of their methods. */

@@ -79,12 +79,12 @@ export class Crud {
         let result: T;
         try {
           session.startTransaction({ readConcern: { level: 'snapshot' } });
-          const kept = async () => {
+          const stored = async () => {
             const returned = await unit.run(work);
-            await keyed?.keep(returned, unit.database);
+            await keyed?.store(returned, unit.database);
             return returned;
           };
-          result = await within(end, kept());
+          result = await within(end, stored());
           unit.end(new Error('The unit of work is over.'));
           await within(end + COMMIT_MS, this.commit(session, end));
         } catch (thrown) {

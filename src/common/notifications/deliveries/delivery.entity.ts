@@ -6,7 +6,7 @@ import { reserveCollection } from '../../database/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 
 /** How long a delivery is kept. Unit: seconds. */
-const KEPT_S = 30 * 24 * 60 * 60;
+const RETENTION_S = 30 * 24 * 60 * 60;
 
 const DELIVERY_STATUSES = ['pending', 'delivered', 'dead'] as const;
 
@@ -121,7 +121,7 @@ export const DELIVERY_MODEL: ModelDefinition = {
     schemaOf(Delivery)
       .add({ tries: Number, dueAt: Date, lease: String })
       .index({ event: 1, subscription: 1 }, { unique: true })
-      .index({ createdAt: 1 }, { expireAfterSeconds: KEPT_S })
+      .index({ createdAt: 1 }, { expireAfterSeconds: RETENTION_S })
       .index(DUE_INDEX, ofStatus('pending'))
       .index(DUE_OF_SUBSCRIPTION_INDEX, ofStatus('pending'))
       .index(DEAD_INDEX, ofStatus('dead')),

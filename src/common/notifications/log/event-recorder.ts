@@ -31,7 +31,7 @@ const SWEPT_AT_ONCE = 100;
 const TRIM_MS = 60 * 60 * 1_000;
 
 /** How long events are kept: longer than their deliveries. Unit: milliseconds. */
-const KEPT_MS = 31 * 24 * 60 * 60 * 1_000;
+const RETENTION_MS = 31 * 24 * 60 * 60 * 1_000;
 
 /**
  * Makes events durable: each is stored in the log, its deliveries are announced, and it is settled. That happens as soon as
@@ -151,7 +151,7 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
 
   private async trim(): Promise<void> {
     if (Date.now() < this.trimAt) return;
-    await this.log.removeBefore(new Date(Date.now() - KEPT_MS));
+    await this.log.removeBefore(new Date(Date.now() - RETENTION_MS));
     this.trimAt = Date.now() + TRIM_MS;
   }
 }

@@ -102,5 +102,5 @@ export const subscriptionsCrud = crudOptions({
     filter: ['_id', 'url', 'events', 'enabled', 'createdAt', 'updatedAt'],
     sort: ['-createdAt', '-updatedAt'],
   },
-  routes: { create: { unkept: ['secret'], errors: ['TOO_MANY_SUBSCRIPTIONS'] } },
+  routes: { create: { unstored: ['secret'], errors: ['TOO_MANY_SUBSCRIPTIONS'] } },
 });

@@ -258,7 +258,7 @@ export class SubscriptionsController extends CrudController(subscriptionsCrud, S
     isolatedAs: 'update',
     status: 200,
     response: RotatedSecret,
-    unkept: ['secret'],
+    unstored: ['secret'],
     summary: 'Give a subscription a new secret; the old one signs beside it for 24 hours',
     errors: ['RECORD_NOT_FOUND', 'WRITE_CONFLICT'],
   })
