@@ -43,7 +43,12 @@ import type { CrudHooks } from './options/crud-hooks.js';
 import type { CrudOptions } from './options/crud-options.js';
 import { handleExpressErrors, readExpressBody } from './platform/express.js';
 import { bodyLimitOf, usePlatform } from './platform/platform.js';
-import { SEARCH_CHECKPOINTS, withWords, WordIndex, wordIndexProvider } from './search/word-index.js';
+import {
+  SEARCH_CHECKPOINTS,
+  withSearchIndex,
+  SearchIndex,
+  searchIndexProvider,
+} from './search/search-index.js';
 import { CrudResource, CrudRegistry } from './service/crud-resource.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
 import { Crud } from './service/crud.js';
@@ -183,7 +188,7 @@ export class CrudModule {
           [
             {
               name: entity.name,
-              schema: withOutbox(withWords(schema, query.search), definition),
+              schema: withOutbox(withSearchIndex(schema, query.search), definition),
               collection: name,
             },
             ...(query.search ? [SEARCH_CHECKPOINTS] : []),
@@ -202,7 +207,7 @@ export class CrudModule {
         ...(typeof hooks === 'function' ? [hooks] : []),
         resourceProvider(definition, controller),
         ...(audit ? [auditProvider(definition)] : []),
-        ...(query.search ? [wordIndexProvider(entity, query.search)] : []),
+        ...(query.search ? [searchIndexProvider(entity, query.search)] : []),
         ...serviceProviders(definition, service),
       ],
       exports: [getCrudServiceToken(entity), getCrudResourceToken(entity), ...(service ? [service] : [])],
@@ -267,7 +272,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       outboxes: Outboxes,
       host: HttpAdapterHost,
       audit: AuditTrail | undefined,
-      wordIndex: WordIndex | undefined,
+      searchIndex: SearchIndex | undefined,
       provided?: CrudHooks<object, object>,
     ) => {
       const outbox = definition.events && new Outbox(model, database, definition, definition.events);
@@ -283,7 +288,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         requireIndexes: database.indexesOf(definition.name),
         crud,
         audit,
-        wordIndex,
+        searchIndex,
       });
       if (outbox) outboxes.add(outbox);
       registry.add(resource, () => {
@@ -301,7 +306,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       Outboxes,
       HttpAdapterHost,
       { token: AuditTrail, optional: true },
-      { token: WordIndex, optional: true },
+      { token: SearchIndex, optional: true },
       ...(typeof hooks === 'function' ? [hooks] : []),
     ],
   };

@@ -59,7 +59,7 @@ export {
 } from './query/list-query.js';
 export { conditionOf } from './query/condition-of.js';
 export { type Outbox, Outboxes } from './store/outbox.js';
-export { forgetsWords } from './search/word-index.js';
+export { resetsSearchIndex } from './search/search-index.js';
 export { fieldsPipe, type PagePosition, PageQueryPipe, type Paging, project } from './query/read-query.js';
 export {
   type ArchiveOptions,

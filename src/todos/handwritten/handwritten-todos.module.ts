@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { MongooseModule } from '@nestjs/mongoose';
-import { forgetsWords } from '../../common/crud/index.js';
+import { resetsSearchIndex } from '../../common/crud/index.js';
 import { CRUD_CONNECTION } from '../../common/database/index.js';
 import { schemaOf } from '../../common/fields/index.js';
 import { IdempotencyModule } from '../../common/idempotency/index.js';
@@ -18,6 +18,6 @@ const schema = schemaOf(Todo).index({ createdAt: -1, _id: -1 });
   ],
   controllers: [TodosController],
   // The generated form searches by words that this one does not store.
-  providers: [TodosService, forgetsWords('todos')],
+  providers: [TodosService, resetsSearchIndex('todos')],
 })
 export class HandwrittenTodosModule {}

@@ -6,7 +6,7 @@ import type { AuditTrail } from '../audit/audit-trail.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import { KIND } from '../definition/kinds.js';
 import type { CrudHooks } from '../options/crud-hooks.js';
-import type { WordIndex } from '../search/word-index.js';
+import type { SearchIndex } from '../search/search-index.js';
 import type { CrudStore, StoreFilter } from '../store/crud.store.js';
 import type { StoreReferences } from '../store/reference-holds.js';
 import { fieldAt, type InputReader } from '../../fields/index.js';
@@ -39,7 +39,7 @@ interface ResourceParts {
   /** Carries out units of work. */
   readonly crud: Crud;
   /** Undefined if the resource is not searched. */
-  readonly wordIndex?: WordIndex;
+  readonly searchIndex?: SearchIndex;
 }
 
 /** A resource of a running application, which its service works with. */
@@ -64,20 +64,31 @@ export class CrudResource<
   /** Carries out units of work. */
   readonly crud: Crud;
   readonly audit?: AuditTrail;
-  readonly wordIndex?: WordIndex;
+  readonly searchIndex?: SearchIndex;
 
   constructor(
     readonly definition: CrudDefinition,
     private readonly parts: ResourceParts,
   ) {
-    const { store, registry, hooks, events, key, guards, bodyLimit, requireIndexes, audit, crud, wordIndex } =
-      parts;
+    const {
+      store,
+      registry,
+      hooks,
+      events,
+      key,
+      guards,
+      bodyLimit,
+      requireIndexes,
+      audit,
+      crud,
+      searchIndex,
+    } = parts;
     this.bodyLimit = bodyLimit;
     this.requireIndexes = requireIndexes;
     this.guards = guards;
     this.audit = audit;
     this.crud = crud;
-    this.wordIndex = wordIndex;
+    this.searchIndex = searchIndex;
     this.access = new Access(definition);
     this.references = new References(definition, this.access, registry);
     this.store = store(this.references) as CrudStore<Entity>;
@@ -94,13 +105,13 @@ export class CrudResource<
 
   /** The same resource with a store in the transaction of a unit of work. */
   within({ database, resources, afterCommit }: UnitOfWork): CrudResource {
-    const { definition, parts, store, audit, wordIndex } = this;
+    const { definition, parts, store, audit, searchIndex } = this;
     const inside = new CrudResource(definition, {
       ...parts,
       registry: resources,
       store: (references) => store.within(database, references),
       audit: audit?.within(database, afterCommit),
-      wordIndex: wordIndex?.within(database),
+      searchIndex: searchIndex?.within(database),
     });
     inside.references.matterOnDelete = this.references.matterOnDelete;
     return inside;

@@ -14,7 +14,7 @@ import { withOneList } from '../definition/indexes.js';
 import { RecordWords, type SearchDefinition, WORDS } from './words.js';
 
 /** The schema of a model whose records carry the words of their searched fields, hidden and indexed. */
-export function withWords(schema: Schema, search: SearchDefinition | undefined): Schema {
+export function withSearchIndex(schema: Schema, search: SearchDefinition | undefined): Schema {
   if (!search) return schema;
   const extended = schema.clone();
   extended.add({ [WORDS]: { type: Schema.Types.Mixed, select: false } });
@@ -66,7 +66,7 @@ interface Found {
  * are rejected. A process that is killed has lost nothing: the next one continues with the records that are
  * still without. Several may do the same work, which changes nothing.
  */
-export class WordIndex {
+export class SearchIndex {
   private readonly logger = new Logger('Search');
   private readonly name: string;
   private readonly words: RecordWords;
@@ -123,8 +123,8 @@ export class WordIndex {
   }
 
   /** The same index, asked in a transaction. */
-  within(database: Database): WordIndex {
-    return Object.create(this, { database: { value: database } }) as WordIndex;
+  within(database: Database): SearchIndex {
+    return Object.create(this, { database: { value: database } }) as SearchIndex;
   }
 
   /** @throws IndexUnavailableError if a search would miss records whose words are not there yet */
@@ -173,15 +173,15 @@ export class WordIndex {
 }
 
 /** Makes the word index of a resource, private to its module, and builds it once the database is open. */
-export function wordIndexProvider(entity: Type<object>, search: SearchDefinition): Provider {
+export function searchIndexProvider(entity: Type<object>, search: SearchDefinition): Provider {
   return {
-    provide: WordIndex,
+    provide: SearchIndex,
     useFactory: (
       model: Model<Record<string, unknown>>,
       checkpoints: Model<Checkpoint>,
       database: Database,
-    ): WordIndex => {
-      const index = new WordIndex(model, checkpoints, database, search);
+    ): SearchIndex => {
+      const index = new SearchIndex(model, checkpoints, database, search);
       database.inBackground(`Indexing the words of ${model.collection.collectionName}`, (stopping) =>
         index.build(stopping),
       );
@@ -199,11 +199,11 @@ export function wordIndexProvider(entity: Type<object>, search: SearchDefinition
  * Has the words of a collection checked at the next start of a service that searches it, for code that writes
  * without them.
  */
-export function forgetsWords(collection: string): Provider {
+export function resetsSearchIndex(collection: string): Provider {
   return {
-    provide: `${collection}:forgets-words`,
+    provide: `${collection}:resets-search-index`,
     useFactory: (connection: Connection, database: Database): true => {
-      database.inBackground(`Forgetting the words of ${collection}`, async () => {
+      database.inBackground(`Resetting the search index of ${collection}`, async () => {
         const checkpoints = connection.collection<Checkpoint>(SEARCH_CHECKPOINTS.collection ?? '');
         await database.call(() => checkpoints.deleteOne({ _id: collection }, { ...OPERATION_LIMITS }));
       });
