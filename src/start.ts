@@ -22,7 +22,7 @@ export async function start(
   { portVariable, ...options }: StartOptions,
   run: (environment: Environment, database: DatabaseServer) => Promise<void>,
 ): Promise<void> {
-  // Node's own report has every member of the error, such as the record that a database refused.
+  // Node's own report has every member of the error, such as the record that a database rejected.
   process.on('uncaughtException', (error) => {
     process.stderr.write(`${JSON.stringify(describeError(error))}\n`);
     process.exit(1);

@@ -42,7 +42,7 @@ export function readEnvironment(
   { verifiesTokens = true }: EnvironmentOptions = {},
 ): Environment {
   const environment = settingsFrom(new Reader(variables));
-  refuseContradictions(environment);
+  rejectContradictions(environment);
   if (environment.nodeEnv === 'production') requireForProduction(environment, verifiesTokens);
   return environment;
 }
@@ -82,7 +82,7 @@ function settingsFrom(read: Reader) {
   };
 }
 
-function refuseContradictions({ jwtSecret, jwtJwksUrl }: Environment): void {
+function rejectContradictions({ jwtSecret, jwtJwksUrl }: Environment): void {
   if (jwtSecret && jwtJwksUrl)
     throw new ConfigurationError(
       'JWT_JWKS_URL',

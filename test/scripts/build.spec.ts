@@ -8,7 +8,7 @@ const copy = useProjectCopy();
 const inCopy = (path: string) => join(copy.path, path);
 
 /** Starts a bundle of the copy, and tells whether V8 has refused the code that was compiled at the build; undefined if it got none. */
-function refusesCode(bundle: string, ...flags: string[]): boolean | undefined {
+function rejectsCode(bundle: string, ...flags: string[]): boolean | undefined {
   const program = `
     import { launch } from './dist/bundle/launcher.js';
     const { script, started } = launch('${bundle}');
@@ -37,9 +37,9 @@ it('the bundles start with the code that the build has compiled, and as well wit
   const compiled = readdirSync(inCopy('dist/bundle')).filter((name) => name.endsWith('.code'));
   const files = compiled.map((name) => inCopy(`dist/bundle/${name}`));
   expect(files).toHaveLength(2);
-  const both = () => [refusesCode('main'), refusesCode('worker')];
+  const both = () => [rejectsCode('main'), rejectsCode('worker')];
   expect(both()).toEqual([false, false]);
-  expect(refusesCode('main', '--max-old-space-size=500')).toBe(true);
+  expect(rejectsCode('main', '--max-old-space-size=500')).toBe(true);
   for (const file of files) flipByte(file, 100_000);
   expect(both()).toEqual([undefined, undefined]);
   for (const file of files) rmSync(file);

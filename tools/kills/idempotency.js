@@ -89,7 +89,7 @@ async function attempt(number) {
   use.inFlight++;
   const answer = await send(number).catch(() => undefined);
   use.inFlight--;
-  if (answer === undefined || isRefusal(answer)) use.leftAt = Date.now();
+  if (answer === undefined || isRejection(answer)) use.leftAt = Date.now();
   // Any other request, even a later one, may rightly use the key.
   else if (isInUse(answer) && isFirst && use.sent === place && waited > FREE_MS) {
     run.fault(`key ${number} is not free ${waited} ms after its last use`);
@@ -98,7 +98,7 @@ async function attempt(number) {
 }
 
 /** Whether a process under load, or in trouble, has rejected the request, which decides nothing about its key. */
-function isRefusal({ status }) {
+function isRejection({ status }) {
   return status === 429 || status >= 500;
 }
 
@@ -116,7 +116,7 @@ async function insist(number) {
       await pause(20);
       continue;
     }
-    if (isRefusal(answer) || isInUse(answer)) {
+    if (isRejection(answer) || isInUse(answer)) {
       figures.inFlight++;
       await pause(100 + run.random() * 300);
       continue;

@@ -29,7 +29,7 @@ export function reserveCollection<S extends Schema>(schema: S, entity?: Type<obj
  *
  * @throws Error that names the collection and both models
  */
-export function refuseReservedCollections(models: Connection['models']): void {
+export function rejectReservedCollections(models: Connection['models']): void {
   for (const { collection, modelName, schema } of Object.values(models)) {
     if (!reserved.has(schema)) continue;
     const other = Object.values(models).find(
@@ -133,7 +133,7 @@ async function createIndexes(
     for (const description of descriptions) {
       await collection
         .createIndexes([description])
-        .catch((cause: unknown) => refuseDifference(cause, collection.collectionName, description.key));
+        .catch((cause: unknown) => rejectDifference(cause, collection.collectionName, description.key));
     }
   }
 }
@@ -163,7 +163,7 @@ function ignoreExisting(error: unknown): void {
   if (!(error instanceof mongo.MongoServerError && error.code === NAMESPACE_EXISTS)) throw error;
 }
 
-function refuseDifference(error: unknown, collection: string, keys: object): never {
+function rejectDifference(error: unknown, collection: string, keys: object): never {
   if (!differs(error)) throw error;
   const shown = JSON.stringify(keys);
   throw new Error(
@@ -190,7 +190,7 @@ function declaredIndexes(schema: Schema): DeclaredIndex[] {
  *
  * @throws Error that names the collection and two indexes
  */
-export function refuseConflictingIndexes(models: Connection['models']): void {
+export function rejectConflictingIndexes(models: Connection['models']): void {
   const known = new Map<string, DeclaredIndex>();
   for (const { collection, schema } of Object.values(models)) {
     for (const index of declaredIndexes(schema)) {

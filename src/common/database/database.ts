@@ -11,8 +11,8 @@ import {
 import { type BackgroundTask, BackgroundTasks, pause } from './background-tasks.js';
 import {
   prepareCollections,
-  refuseConflictingIndexes,
-  refuseReservedCollections,
+  rejectConflictingIndexes,
+  rejectReservedCollections,
   withPatientDatabase,
 } from './collections.js';
 import {
@@ -90,8 +90,8 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
    * indexes that exclude each other
    */
   async onApplicationBootstrap(): Promise<void> {
-    refuseReservedCollections(this.connection.models);
-    refuseConflictingIndexes(this.connection.models);
+    rejectReservedCollections(this.connection.models);
+    rejectConflictingIndexes(this.connection.models);
     if (!(await this.tryOpen())) this.tasks.run('Opening', (stopping) => this.keepTrying(stopping));
   }
 

@@ -85,11 +85,11 @@ export const errorMessages = {
   wrongMapName: (path: string, name: string) =>
     `"${path}" cannot have the name ${JSON.stringify(name)}. Leave out dots, and "$" at the start.`,
   wrongEntry: (name: string, type: string) => `Every entry of "${name}" must be ${type}.`,
-  refusedValue: (name: string, index?: string) =>
+  rejectedValue: (name: string, index?: string) =>
     index?.startsWith('2d')
       ? `"${name}" must be a place with a longitude from -180 to 180 and a latitude from -90 to 90, in that order.`
       : `"${name}" has a value that cannot be indexed. Send another one.`,
-  refusedValues: 'The database cannot store the record with these values. Change them.',
+  rejectedValues: 'The database cannot store the record with these values. Change them.',
   wrongForm: (name: string) => `"${name}" does not have the required form.`,
   notOneOf: (name: string, values: readonly unknown[]) =>
     `"${name}" must be one of ${values.map(String).join(', ')}.`,

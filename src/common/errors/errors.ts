@@ -386,13 +386,13 @@ export class FrameworkError extends DomainError {
 }
 
 /** An error with a status, raised by the HTTP server or one of its plugins. Its text is not meant for clients. */
-export class ServerRefusalError extends Error {
+export class ServerRejectionError extends Error {
   /** @param statusCode status that the server meant to answer with */
   constructor(
     readonly statusCode: number,
     cause: unknown,
   ) {
-    super(`The server refused with ${statusCode}.`, { cause });
-    this.name = 'ServerRefusalError';
+    super(`The server rejected with ${statusCode}.`, { cause });
+    this.name = 'ServerRejectionError';
   }
 }

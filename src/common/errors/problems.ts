@@ -19,7 +19,7 @@ import {
   PathNotFoundError,
   type ProblemCode,
   type RequestLimit,
-  ServerRefusalError,
+  ServerRejectionError,
   ShuttingDownError,
   TooManyRequestsError,
   toPointer,
@@ -75,7 +75,7 @@ export function problemAnswer(thrown: unknown, request: HttpRequest): ProblemAns
     ...(error instanceof TooManyRequestsError && { limit: error.limit }),
     ...(error instanceof InvalidTokenError && { reason: error.reason }),
   };
-  if (status >= 500 && !isRefusal(error) && !rawOf(request).socket.destroyed) {
+  if (status >= 500 && !isRejection(error) && !rawOf(request).socket.destroyed) {
     logger.error({ requestId: idOf(request), code: error.code, ...causeOf(error) }, error.detail);
   }
   const problem = toProblem(error, { path: pathOf(request), id: idOf(request) });
@@ -88,7 +88,7 @@ export function problemAnswer(thrown: unknown, request: HttpRequest): ProblemAns
 }
 
 /** Whether nothing failed: the request's log line says why it was rejected. */
-function isRefusal(error: DomainError): boolean {
+function isRejection(error: DomainError): boolean {
   return error instanceof OverloadedError || error instanceof ShuttingDownError;
 }
 
@@ -182,7 +182,7 @@ function fastifyCode(thrown: unknown): string {
 
 /** The status that Fastify or one of its plugins gave the error, if any. */
 function serverStatusOf(thrown: unknown): number | undefined {
-  if (thrown instanceof ServerRefusalError) return thrown.statusCode;
+  if (thrown instanceof ServerRejectionError) return thrown.statusCode;
   const fromFastify =
     fastifyCode(thrown).startsWith('FST_') && (thrown as { statusCode?: number }).statusCode;
   return fromFastify || undefined;

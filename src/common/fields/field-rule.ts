@@ -43,7 +43,7 @@ export interface FieldRule {
   /** Noun phrase for the accepted values, such as "true or false". */
   readonly shape: string;
   /** Noun phrase that says what the value must be; undefined if the value is accepted. */
-  refusal(value: unknown): string | undefined;
+  rejection(value: unknown): string | undefined;
   /** Schema of a value. For nested classes, it only says that the value is an object. */
   readonly schema: JsonSchema;
   /** Mongoose type of one value or entry; absent for nested classes. */
@@ -113,11 +113,11 @@ export function documentedDefault(value: unknown): unknown {
 }
 
 /** What is particular to the rule of a single value. */
-type ScalarRule = Omit<FieldRule, 'list' | 'refusal'> & { accepts(value: unknown): boolean };
+type ScalarRule = Omit<FieldRule, 'list' | 'rejection'> & { accepts(value: unknown): boolean };
 
 /** The rule of a single value of which its shape says all. */
 export function scalarRule({ accepts, ...rule }: ScalarRule): FieldRule {
-  return { ...rule, list: false, refusal: (value) => (accepts(value) ? undefined : rule.shape) };
+  return { ...rule, list: false, rejection: (value) => (accepts(value) ? undefined : rule.shape) };
 }
 
 /** Makes the decorator of a single value of which its shape says all. */
@@ -134,8 +134,8 @@ export function decoratorOf(rule: FieldRule, options: ScalarOptions): FieldDecor
       name: rule.name,
       constraints: [declaration],
       validator: {
-        validate: (value) => rule.refusal(value) === undefined,
-        defaultMessage: (args) => `"${args?.property}" must be ${rule.refusal(args?.value) ?? rule.shape}.`,
+        validate: (value) => rule.rejection(value) === undefined,
+        defaultMessage: (args) => `"${args?.property}" must be ${rule.rejection(args?.value) ?? rule.shape}.`,
       },
     }),
     ...(declaration.optional ? [IsOptional()] : []),

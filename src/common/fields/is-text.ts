@@ -44,14 +44,14 @@ function textRule(bounds: TextBounds): FieldRule {
     kind: 'text',
     list: false,
     shape,
-    refusal: (value) => textRefusal(value, bounds),
+    rejection: (value) => textRejection(value, bounds),
     schema: { type: 'string', ...textSchema(bounds) },
     storeType: String,
     storeRequired: (bounds.min ?? 0) > 0,
   };
 }
 
-function textRefusal(value: unknown, bounds: TextBounds): string | undefined {
+function textRejection(value: unknown, bounds: TextBounds): string | undefined {
   const { min = 0, max, countsOuterSpace = true, maxTotal = Infinity } = bounds;
   if (typeof value !== 'string' || !isWellFormed(value)) return textShape(bounds);
   const length = lengthOf(countsOuterSpace ? value : value.trim());

@@ -47,11 +47,11 @@ export function listRule(
     name,
     list: true,
     shape,
-    refusal: (value) =>
+    rejection: (value) =>
       Array.isArray(value) &&
       value.length >= min &&
       value.length <= max &&
-      Array.from(value as unknown[]).every((item) => entry.refusal(item) === undefined) &&
+      Array.from(value as unknown[]).every((item) => entry.rejection(item) === undefined) &&
       (!unique || areDistinct(value, entry))
         ? undefined
         : shape,

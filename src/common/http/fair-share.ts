@@ -113,8 +113,8 @@ export class FairShare {
     return this.all.waiting.size;
   }
 
-  /** Why a slot would be refused now; undefined if it would be given in time. */
-  refusal(owner: Owner): Error | undefined {
+  /** Why a slot would be rejected now; undefined if it would be given in time. */
+  rejection(owner: Owner): Error | undefined {
     const { maxInAll, maxWaitMs = Infinity } = this.limits;
     const group = this.all.find(owner.group);
     const client = group?.find(owner.client);

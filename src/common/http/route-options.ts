@@ -8,7 +8,7 @@ declare module 'fastify' {
     isStrict?: boolean;
     underLoad?: 'taken' | 'stream';
     /** Whether the route exists only to reject a method. */
-    refuses?: boolean;
+    rejects?: boolean;
   }
 }
 

@@ -246,8 +246,8 @@ async function slotAside(
     slot.take(() => undefined);
     return slot;
   }
-  const refusal = share.refusal(owner);
-  if (refusal) throw refusal;
+  const rejection = share.rejection(owner);
+  if (rejection) throw rejection;
   const comeBack = stepAside(request, rawOf(reply));
   const turn = untilTurn(slot, rawOf(reply));
   waiting();

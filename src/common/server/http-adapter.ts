@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { errorMessages, MalformedRequestError, sendProblem, ServerRefusalError } from '../errors/index.js';
+import { errorMessages, MalformedRequestError, sendProblem, ServerRejectionError } from '../errors/index.js';
 import {
   boundConnections,
   boundQueuedResponses,
@@ -101,7 +101,7 @@ class HttpAdapter extends FastifyAdapter {
 
   /** Nest calls this once every route exists. Its own handler would throw an exception that looks like a feature's. */
   override setNotFoundHandler(): ReturnType<FastifyAdapter['setNotFoundHandler']> {
-    this.knownPaths.refuseOthers();
+    this.knownPaths.rejectOthers();
     return super.setNotFoundHandler(() => {
       throw this.knownPaths.notFound();
     });
@@ -113,7 +113,7 @@ class HttpAdapter extends FastifyAdapter {
     if (mapped === error || !(mapped instanceof HttpException)) return mapped;
     return error instanceof Error && error.name === 'FastifyError'
       ? error
-      : new ServerRefusalError(mapped.getStatus(), error);
+      : new ServerRejectionError(mapped.getStatus(), error);
   }
 }
 

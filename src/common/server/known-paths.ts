@@ -29,7 +29,7 @@ export class KnownPaths {
   constructor(private readonly fastify: FastifyInstance) {
     fastify.addHook('onRoute', ({ url, method, config }) => {
       // Those for any path, such as that of CORS for preflights, tell nothing of the others.
-      if (!config?.refuses && !url.includes('*')) this.add(url, [method].flat());
+      if (!config?.rejects && !url.includes('*')) this.add(url, [method].flat());
     });
     fastify.decorate('pathErrorOf', (request: RequestLine) => this.errorOf(request));
   }
@@ -38,7 +38,7 @@ export class KnownPaths {
    * Gives each path a rejecting route for the methods that it does not have: without it, `DELETE /todos/count`
    * would be a `DELETE /todos/:id`. Call it once every route exists.
    */
-  refuseOthers(): void {
+  rejectOthers(): void {
     const methods = new Set([...this.paths.values()].flatMap((path) => [...path.methods]));
     for (const path of this.paths.values()) {
       const others = [...methods].filter((name) => !path.methods.has(name));
@@ -47,7 +47,7 @@ export class KnownPaths {
         method: others as HTTPMethods[],
         url: path.pattern,
         exposeHeadRoute: false,
-        config: { refuses: true },
+        config: { rejects: true },
         // A route's own hook runs after the global ones of its kind, and before the body is read.
         onRequest: (request, reply, done) => this.answer(request, reply, done),
         handler: () => undefined,

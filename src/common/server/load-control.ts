@@ -71,7 +71,7 @@ export async function useLoadControl(
   const rates = await rateLimits(fastify, options);
   const ownerOf = ({ owner, ip }: FastifyRequest) => owner ?? ownerAt(ip);
 
-  if (options.maxEventLoopDelayMs > 0) refuseWhileBlocked(fastify, options.maxEventLoopDelayMs);
+  if (options.maxEventLoopDelayMs > 0) rejectWhileBlocked(fastify, options.maxEventLoopDelayMs);
   fastify.decorateRequest('load', null);
   fastify.decorate('streamSlots', new StreamSlots(limits, requests));
   fastify.addHook('onRequest', (request, _reply, done) => {
@@ -86,8 +86,8 @@ export async function useLoadControl(
   fastify.addHook('onRequest', async (request) => {
     if (!isControlled(request)) return;
     await rates.count(request);
-    const refusal = requests.refusal(ownerOf(request));
-    if (refusal) throw refusal;
+    const rejection = requests.rejection(ownerOf(request));
+    if (rejection) throw rejection;
   });
   fastify.addHook('preHandler', (request, reply, done) => {
     if (!isControlled(request) || request.routeOptions.config.underLoad === 'stream') return done();
@@ -227,8 +227,8 @@ const SAMPLE_MS = 1_000;
 /** How often the event loop is measured, which counts as part of its delay. Unit: milliseconds. */
 const RESOLUTION_MS = 10;
 
-/** Refuses requests while the average delay of the event loop over the last second is above the maximum. */
-function refuseWhileBlocked(fastify: FastifyInstance, maxMs: number): void {
+/** Rejects requests while the average delay of the event loop over the last second is above the maximum. */
+function rejectWhileBlocked(fastify: FastifyInstance, maxMs: number): void {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   let average = 0;
   const sample = () => {

@@ -45,15 +45,15 @@ export function useRequestLog(fastify: FastifyInstance, { registry }: Metrics, s
     buckets: DURATION_BUCKETS,
     registers,
   });
-  const refused = new Counter({
+  const rejected = new Counter({
     name: 'http_requests_refused_total',
     help: 'Requests that were answered with 429 or 503, by the code of the problem and the limit that was reached.',
     labelNames: ['code', 'limit'],
     registers,
   });
   // They start at zero, so that the first rejection is an increase.
-  for (const code of REFUSALS) refused.inc({ code, limit: '' }, 0);
-  for (const limit of LIMITS) refused.inc({ code: 'TOO_MANY_REQUESTS', limit }, 0);
+  for (const code of REFUSALS) rejected.inc({ code, limit: '' }, 0);
+  for (const limit of LIMITS) rejected.inc({ code: 'TOO_MANY_REQUESTS', limit }, 0);
   const aborted = new Counter({
     name: 'http_requests_aborted_total',
     help: 'Requests whose client went away before their answer was whole.',
@@ -89,10 +89,10 @@ export function useRequestLog(fastify: FastifyInstance, { registry }: Metrics, s
     if (problem && (status === 429 || status === 503)) {
       const { limit = '' } = problem;
       const code = limit !== '' || REFUSALS.includes(problem.code) ? problem.code : 'other';
-      refused.inc({ code, limit });
+      rejected.inc({ code, limit });
     }
     const shown = is404 && !METHODS.has(method) ? 'other' : method;
-    const isServed = !is404 && !routeOptions.config.refuses;
+    const isServed = !is404 && !routeOptions.config.rejects;
     const route = (isServed && routeOptions.url) || NO_ROUTE;
     durations.observe({ method: shown, route, status }, elapsedTime / 1_000);
     done();

@@ -101,7 +101,7 @@ export class TodosService {
             { ...OPERATION_LIMITS, runValidators: true, returnDocument: 'after' },
           );
     const todo = await this.database.call(() => query.lean<Stored<Todo>>().exec());
-    return todo ?? this.refuseUnmatched(id);
+    return todo ?? this.rejectUnmatched(id);
   }
 
   /**
@@ -114,11 +114,11 @@ export class TodosService {
     const { deletedCount } = await this.database.call(() =>
       this.todos.deleteOne(matching(id, ifMatch), { ...OPERATION_LIMITS }).exec(),
     );
-    if (deletedCount === 0) await this.refuseUnmatched(id);
+    if (deletedCount === 0) await this.rejectUnmatched(id);
   }
 
   /** A todo that exists but has none of the tags is stale. */
-  private async refuseUnmatched(id: string): Promise<never> {
+  private async rejectUnmatched(id: string): Promise<never> {
     await this.get(id);
     throw new PreconditionFailedError();
   }

@@ -149,7 +149,7 @@ const app = useResourceApp(
 beforeEach(() => app.empty());
 
 /** The status of a refused create, and the places of its faults. */
-const refusalOf = async (path: string, body: object) => {
+const rejectionOf = async (path: string, body: object) => {
   const answer = await app.post(path, body);
   return [answer.status, ...(answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer)];
 };
@@ -182,7 +182,7 @@ describe('a create with a hook, whose schema differs from the class', () => {
     [{ plates: [{ word: '' }, {}] }, '/plates/1/word'],
     [{ inside: { note: '' } }, '/inside/word'],
   ])('still needs the others: %j', async (set, pointer) => {
-    expect(await refusalOf('/doors', doorWith(set))).toEqual([400, pointer]);
+    expect(await rejectionOf('/doors', doorWith(set))).toEqual([400, pointer]);
     expect(await app.database.collection('doors').countDocuments()).toBe(0);
   });
 
@@ -206,8 +206,8 @@ describe('a resource whose hook and controller use parts of a request', () => {
 
   it('stores no record without a required text, though the text may be empty', async () => {
     await app.create('/badges', { account: { name: '' } });
-    expect(await refusalOf('/badges', { account: { name: 'no label' } })).toEqual([400, '/label']);
-    expect(await refusalOf('/badges', { account: { name: 'no name' } })).toEqual([400, '/account/name']);
+    expect(await rejectionOf('/badges', { account: { name: 'no label' } })).toEqual([400, '/label']);
+    expect(await rejectionOf('/badges', { account: { name: 'no name' } })).toEqual([400, '/account/name']);
     const { body } = await app.get('/badges');
     expect(body).toEqual([expect.objectContaining({ account: { name: '' }, label: '', ribbon: 'none' })]);
   });

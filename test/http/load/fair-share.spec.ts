@@ -90,8 +90,8 @@ describe('a share of something', () => {
     for (let i = 0; i < 200; i++) pass('a', 4);
     now += 50;
     held[0]?.leave();
-    expect(share.refusal(ofTenant('a'))).toMatchObject({ code: 'TOO_MANY_REQUESTS' });
-    expect(share.refusal(ofTenant('c'))).toBeUndefined();
+    expect(share.rejection(ofTenant('a'))).toMatchObject({ code: 'TOO_MANY_REQUESTS' });
+    expect(share.rejection(ofTenant('c'))).toBeUndefined();
   });
 
   it('is not refused to a burst of one client because of a moment without a turn', () => {
@@ -101,7 +101,7 @@ describe('a share of something', () => {
     take('b', 4);
     for (let i = 0; i < 40; i++) pass('a', 1);
     now += 25;
-    expect(share.refusal(ofTenant('a'))).toBeUndefined();
+    expect(share.rejection(ofTenant('a'))).toBeUndefined();
   });
 });
 

@@ -45,7 +45,7 @@ export async function carryOutBulk(
   }
   const failed = results.findIndex(isFailed);
   const others = [...operations].map((operation) =>
-    items.refuse(failure, operation.kind === 'malformed' ? undefined : operation),
+    items.reject(failure, operation.kind === 'malformed' ? undefined : operation),
   );
   return {
     committed: false,
@@ -76,8 +76,8 @@ export async function carryOut(
   const one = async (operation: Operation, slot: WriteSlot | undefined): Promise<ItemResult> => {
     const number = started++;
     try {
-      if (operation.kind === 'malformed') return items.refuse(operation.error);
-      return lost ? items.refuse(lost, operation) : await items.carryOut(operation, number, slot);
+      if (operation.kind === 'malformed') return items.reject(operation.error);
+      return lost ? items.reject(lost, operation) : await items.carryOut(operation, number, slot);
     } finally {
       slot?.release();
     }

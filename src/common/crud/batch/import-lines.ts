@@ -38,10 +38,10 @@ export function importLines(items: Items, service: AnyService): Readable {
     } catch (error) {
       // Before the response has begun, the error becomes the whole response.
       if (!(error instanceof MalformedRequestError) || lines.number === 0) throw error;
-      yield textOf(lines.number + 1, items.refuse(error));
+      yield textOf(lines.number + 1, items.reject(error));
     }
     if (closing.aborted && !body.readableEnded) {
-      yield textOf(lines.number + 1, items.refuse(new ShuttingDownError()));
+      yield textOf(lines.number + 1, items.reject(new ShuttingDownError()));
     }
   }
   const answer = Readable.from(results(), { objectMode: false });

@@ -76,12 +76,12 @@ export class Items {
     return resultOf(item.kind, await this.send(item, number, slot));
   }
 
-  /** The result of an item that the guards of its route refuse; undefined if they let it pass. */
-  async refusalOf(item: Item): Promise<ItemResult | undefined> {
+  /** The result of an item that the guards of its route reject; undefined if they let it pass. */
+  async rejectionOf(item: Item): Promise<ItemResult | undefined> {
     const guardCheck = { isPassed: false };
     const answer = await this.send(item, 0, undefined, guardCheck);
     if (guardCheck.isPassed) return undefined;
-    // A filter may have turned the refusal into something else.
+    // A filter may have turned the rejection into something else.
     return answer.status < 400 ? { status: 403, code: 'FORBIDDEN' } : resultOf(item.kind, answer);
   }
 
@@ -98,7 +98,7 @@ export class Items {
   }
 
   /** The answer to an item that was not carried out. */
-  refuse(error: DomainError, item?: Item): Problem {
+  reject(error: DomainError, item?: Item): Problem {
     const path = item ? this.pathOf(item) : pathOf(this.request);
     return toProblem(error, { path, id: idOf(this.request) });
   }

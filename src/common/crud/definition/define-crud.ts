@@ -51,7 +51,7 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const writeOnly = new Set<string>(options.writeOnly);
   for (const type of new Set<Type<object>>([create, update])) checkInputClass(type, fail);
   checkOutputClass(outputClassOf(options.output as CrudOutput<object> | undefined), fail);
-  const schema = refuseCoercionInMaps(
+  const schema = rejectCoercionInMaps(
     timestamped(options.schema?.clone() ?? entitySchema(entity, fail), fail),
   );
   if (kinds) addKinds(schema, kinds, writeOnly);
@@ -198,13 +198,13 @@ const COERCING = ['String', 'Number', 'Boolean'];
  * Makes the maps of a schema reject entries of another type. The entries of a map are the one part of a body
  * that the input class does not validate, and Mongoose would convert them.
  */
-function refuseCoercionInMaps(schema: Schema, seen = new Set<Schema>()): Schema {
+function rejectCoercionInMaps(schema: Schema, seen = new Set<Schema>()): Schema {
   // A schema may contain itself.
   if (seen.has(schema)) return schema;
   seen.add(schema);
   for (const [path, type] of Object.entries(schema.paths)) {
     const { schema: nested, $__schemaType: entries } = type as SchemaType & Composite;
-    if (nested) refuseCoercionInMaps(nested, seen);
+    if (nested) rejectCoercionInMaps(nested, seen);
     for (const entry of [entries, path.endsWith('.$*') ? type : undefined]) {
       if (entry && COERCING.includes(entry.instance)) (entry as SchemaType & WithCast).castFunction(false);
     }

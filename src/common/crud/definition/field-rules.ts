@@ -72,7 +72,7 @@ function without(definition: CrudDefinition, hidden: readonly string[]): CrudDef
  * @returns all of these fields, which no error about the body may name
  * @throws ForbiddenFieldError that points to each
  */
-export function refuseForbidden(rules: FieldRules, caller: TenantContext, body: unknown): readonly string[] {
+export function rejectForbidden(rules: FieldRules, caller: TenantContext, body: unknown): readonly string[] {
   const forbidden = [...rules].filter(([, { write }]) => !write(caller)).map(([field]) => field);
   const names = isPlainObject(body) ? forbidden.filter((name) => Object.hasOwn(body, name)) : [];
   if (names.length === 0) return forbidden;

@@ -24,7 +24,7 @@ import {
   type TenantScope,
 } from '../../tenancy/index.js';
 import { readEntityTags, requiredTags, withTags } from '../definition/entity-tags.js';
-import { refuseForbidden } from '../definition/field-rules.js';
+import { rejectForbidden } from '../definition/field-rules.js';
 import type { Stored } from '../options/records.js';
 import { ARCHIVED_PARAMETER, requireArchived } from '../definition/archive.js';
 import type { ListQuery } from '../query/list-query.js';
@@ -157,7 +157,7 @@ async function read(call: Call, resource: CrudResource): Promise<void> {
   await readTexts(call);
   const { fieldRules } = definition;
   const hasRules = call.isInput && fieldRules.size > 0;
-  const unnamed = hasRules ? refuseForbidden(fieldRules, scope.caller, request.body) : [];
+  const unnamed = hasRules ? rejectForbidden(fieldRules, scope.caller, request.body) : [];
   if (route?.consumes !== undefined) {
     // An interceptor of the handler may be what parses it.
     const get = () => isPlainObject(request.body) && Object.keys(request.body).length > 0;
@@ -210,8 +210,8 @@ async function recall(
   { request, route, scope }: Call,
   resource: CrudResource,
 ): Promise<unknown> {
-  const isRefusal = toDomainError(error, request.platform).status < 500;
-  if (!isRefusal || route?.answer !== 'create') throw error;
+  const isRejection = toDomainError(error, request.platform).status < 500;
+  if (!isRejection || route?.answer !== 'create') throw error;
   const record = await resource.writes.recall(scope, request.body as object);
   if (!record) throw error;
   return record;

@@ -17,13 +17,13 @@ export const CSV_TYPE = 'text/csv';
  * @throws ValidationError if the query asks for a field that has no place, or for whole records in place of references
  */
 export function csvOf(definition: CrudDefinition, { fields, expand, isBody }: ListQuery = {}): Framing {
-  const refuse = (parameter: string, detail: string) => {
+  const reject = (parameter: string, detail: string) => {
     const at = isBody ? { pointer: toPointer([parameter]) } : { parameter };
     throw new ValidationError([{ ...at, detail }]);
   };
-  if (expand) refuse('expand', errorMessages.exclusiveParameters('expand', CSV_TYPE));
+  if (expand) reject('expand', errorMessages.exclusiveParameters('expand', CSV_TYPE));
   const nested = fields?.find((name) => !isFlat(definition, name));
-  if (nested !== undefined) refuse('fields', errorMessages.notFlat(nested));
+  if (nested !== undefined) reject('fields', errorMessages.notFlat(nested));
   const asked = definition.shownFields.filter((name) => name === '_id' || (fields?.includes(name) ?? true));
   const columns = asked.filter((name) => isFlat(definition, name));
   const numbers = columns.filter((name) => typeOf(definition, name)?.instance === 'Decimal128');

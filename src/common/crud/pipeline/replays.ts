@@ -56,17 +56,17 @@ async function maySee(
   return isReadable(resource, scope, route?.action ?? 'get', record);
 }
 
-/** With a refusal in place of the result of each item that the guards of its own route refuse. */
+/** With a rejection in place of the result of each item that the guards of its own route reject. */
 async function permittedBulk(
   answer: StoredResponse,
   { controller, reply, request }: Call,
 ): Promise<StoredResponse> {
   // If the operations are read already, this request has just carried them out, guards included.
   if (answer.status >= 400 || !isPlainObject(request.body)) return answer;
-  const refusals = await refusalsOf(request.body, new Items(request, reply, controller), controller);
-  if (refusals.size === 0) return answer;
+  const rejections = await refusalsOf(request.body, new Items(request, reply, controller), controller);
+  if (rejections.size === 0) return answer;
   const bulk = JSON.parse(answer.body.toString()) as BulkResults;
-  const results = bulk.results.map((result, number) => refusals.get(number) ?? result);
+  const results = bulk.results.map((result, number) => rejections.get(number) ?? result);
   return { ...answer, body: Buffer.from(JSON.stringify({ ...bulk, results })) };
 }
 
@@ -76,14 +76,14 @@ async function refusalsOf(
   controller: Type<object>,
 ): Promise<Map<number, ItemResult>> {
   const { routes } = metadataOf(controller);
-  const refusals = new Map<number, ItemResult>();
+  const rejections = new Map<number, ItemResult>();
   for (const [number, operation] of readOperations(body).operations.entries()) {
     if (operation.kind === 'malformed') continue;
     const route = itemRouteOf(routes.values(), operation.kind);
     if (!route || !isGuarded(controller, route, items.request)) continue;
     await nextTurn();
-    const refusal = await items.refusalOf(operation);
-    if (refusal) refusals.set(number, items.sent(refusal));
+    const rejection = await items.rejectionOf(operation);
+    if (rejection) rejections.set(number, items.sent(rejection));
   }
-  return refusals;
+  return rejections;
 }

@@ -40,9 +40,9 @@ function hasGuards(controller: Type<object>, { handler }: Route): boolean {
  * Asks the guards of a route whether the sender of another request may use it. They see a request to their
  * own route, with its path parameters and an empty body.
  *
- * @returns the answer to a sender who may not; a guard that throws is one that refuses
+ * @returns the answer to a sender who may not; a guard that throws is one that rejects
  */
-async function refusalOf(
+async function rejectionOf(
   controller: Type<object>,
   route: Route,
   params: Params,
@@ -66,7 +66,7 @@ async function refusalOf(
     reply,
   );
   if (guardCheck.isPassed) return undefined;
-  // A filter may have turned the refusal into something else.
+  // A filter may have turned the rejection into something else.
   return answer.status < 400 ? CLOSED : answer;
 }
 
@@ -110,7 +110,7 @@ export class GetGuards implements RecordGuards {
       const values = record as unknown as Record<string, unknown>;
       const above = parent && { [parent.param]: String(values[parent.field as string]) };
       const params = { ...scope.params, ...above, id: String(record._id) };
-      if (!(await refusalOf(this.controller, route, params, request, contextOf(request).reply)))
+      if (!(await rejectionOf(this.controller, route, params, request, contextOf(request).reply)))
         permitted.push(record);
     }
     return permitted;
@@ -152,13 +152,13 @@ export class InheritedGuard implements CanActivate {
       if (!route || !isGuarded(controller, route, request)) continue;
       let isAboutRecord = false;
       const told = 'id' in params ? params : withoutId(params, () => (isAboutRecord = true));
-      const answer = await refusalOf(controller, route, told, request, reply);
+      const answer = await rejectionOf(controller, route, told, request, reply);
       // Guards that decide record by record cannot decide about all of them.
-      const refusal = isAboutRecord ? CLOSED : answer;
-      if (!refusal) continue;
-      const isUnidentified = (refusal.body as { code?: unknown }).code === 'UNAUTHENTICATED';
+      const rejection = isAboutRecord ? CLOSED : answer;
+      if (!rejection) continue;
+      const isUnidentified = (rejection.body as { code?: unknown }).code === 'UNAUTHENTICATED';
       if (isUnidentified) throw new UnauthenticatedError(needsToken(isolationOf(context)));
-      throw new HttpException(refusal.body as object, refusal.status);
+      throw new HttpException(rejection.body as object, rejection.status);
     }
     return true;
   }

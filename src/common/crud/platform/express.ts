@@ -4,7 +4,7 @@ import {
   PathNotFoundError,
   pathOf,
   sendProblem,
-  ServerRefusalError,
+  ServerRejectionError,
 } from '../../errors/index.js';
 import {
   bodyError,
@@ -55,7 +55,7 @@ export function useExpress(app: ExpressApp, parts: PlatformParts): void {
 
 /** Reads the bodies of a resource that no parser of the application has read as JSON, and rejects harmful ones. */
 export const readExpressBody: Handler = (request, response, next) => {
-  const refuse = (error: unknown) => sendProblem(error, request, response);
+  const reject = (error: unknown) => sendProblem(error, request, response);
   const [message, raw] = [rawOf(request), rawOf(response)];
   const { bodyLimit, closing } = request.platform;
   whenClosed(raw, () => discardRest(message, request.body, closing));
@@ -69,7 +69,7 @@ export const readExpressBody: Handler = (request, response, next) => {
       request.body = read();
       if (!isLines) checkHarmless(request.body);
     } catch (error) {
-      return refuse(error);
+      return reject(error);
     }
     next();
   };
@@ -81,7 +81,7 @@ export const readExpressBody: Handler = (request, response, next) => {
   }
   if (isLines) return proceed(() => streamBody(message));
   readJson(request, message, bodyLimit, (error, value) => {
-    if (error) refuse(error);
+    if (error) reject(error);
     else proceed(() => value);
   });
 };
@@ -109,9 +109,9 @@ export function handleExpressErrors(app: ExpressApp, routes: readonly RoutePath[
     const isOfResource = () =>
       routes.some(({ method, path }) => method === request.method && endsLike(pathOf(request), path));
     if (!isOfParser || !isOfResource()) return next(error);
-    const refusal =
-      limit === undefined ? new ServerRefusalError(status, error) : new BodyTooLargeError(limit);
-    sendProblem(refusal, request, response);
+    const rejection =
+      limit === undefined ? new ServerRejectionError(status, error) : new BodyTooLargeError(limit);
+    sendProblem(rejection, request, response);
   });
 }
 

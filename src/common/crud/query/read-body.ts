@@ -81,7 +81,7 @@ class WhereReader {
   /** All members of an object are true together. @param level number of `and`, `or` and `not` around it */
   read(where: unknown, path: Path, level = 0): Where {
     if (!isPlainObject(where)) {
-      this.refuse(path, errorMessages.wrongType(String(path.at(-1)), 'an object of conditions'));
+      this.reject(path, errorMessages.wrongType(String(path.at(-1)), 'an object of conditions'));
       return { and: [] };
     }
     const and = Object.entries(where).flatMap(([name, value]): Where[] => {
@@ -90,7 +90,7 @@ class WhereReader {
       const field = this.filters.get(name);
       if (field) return this.field(field, value, at);
       const allowed = [...this.filters.keys(), 'and', 'or', 'not'];
-      this.refuse([...path, shorten(name)], errorMessages.unknownFieldName(shorten(name), allowed));
+      this.reject([...path, shorten(name)], errorMessages.unknownFieldName(shorten(name), allowed));
       return [];
     });
     const [only] = and;
@@ -100,13 +100,13 @@ class WhereReader {
   private branch(name: 'and' | 'or' | 'not', value: unknown, path: Path, level: number): Where[] {
     if (level > BODY_LIMITS.levels) {
       if (level === BODY_LIMITS.levels + 1)
-        this.refuse(path, errorMessages.tooManyLevels(BODY_LIMITS.levels));
+        this.reject(path, errorMessages.tooManyLevels(BODY_LIMITS.levels));
       return [];
     }
     if (name === 'not') return [{ not: this.read(value, path, level) }];
     const { entries } = BODY_LIMITS;
     if (!Array.isArray(value) || value.length === 0 || value.length > entries) {
-      this.refuse(path, errorMessages.wrongType(name, `a list of 1 to ${entries} objects of conditions`));
+      this.reject(path, errorMessages.wrongType(name, `a list of 1 to ${entries} objects of conditions`));
       return [];
     }
     const read = value.map((entry, i) => this.read(entry, [...path, i], level));
@@ -119,7 +119,7 @@ class WhereReader {
     const allowed = OPERATORS[field.kind];
     const entries = Object.entries(value);
     if (entries.length === 0)
-      this.refuse(
+      this.reject(
         path,
         errorMessages.wrongType(field.path, `a value, or an object of ${allowed.join(', ')}`),
       );
@@ -127,7 +127,7 @@ class WhereReader {
       const operator = allowed.find((known) => known === name);
       if (operator) return this.condition(field, operator, operand, [...path, name]);
       const unknown = shorten(name);
-      this.refuse([...path, unknown], errorMessages.unknownOperator(field.path, unknown, allowed));
+      this.reject([...path, unknown], errorMessages.unknownOperator(field.path, unknown, allowed));
       return [];
     });
   }
@@ -136,7 +136,7 @@ class WhereReader {
     this.conditions += 1;
     if (this.conditions > BODY_LIMITS.conditions) {
       if (this.conditions === BODY_LIMITS.conditions + 1)
-        this.refuse(path, errorMessages.tooManyConditions(BODY_LIMITS.conditions));
+        this.reject(path, errorMessages.tooManyConditions(BODY_LIMITS.conditions));
       return [];
     }
     const values = this.values(field, operator, operand, path);
@@ -149,24 +149,24 @@ class WhereReader {
     operand: unknown,
     path: Path,
   ): readonly unknown[] | undefined {
-    const refuse = (shape: string) =>
-      this.refuse(path, errorMessages.wrongType(String(path.at(-1)), shape)) as undefined;
-    if (operator === 'exists') return typeof operand === 'boolean' ? [operand] : refuse('true or false');
+    const reject = (shape: string) =>
+      this.reject(path, errorMessages.wrongType(String(path.at(-1)), shape)) as undefined;
+    if (operator === 'exists') return typeof operand === 'boolean' ? [operand] : reject('true or false');
     if (operator === 'contains' || operator === 'startsWith') {
       const fits = typeof operand === 'string' && !isTooLong(operand);
-      return fits ? [operand] : refuse(`a text of at most ${MAX_TEXT} characters`);
+      return fits ? [operand] : reject(`a text of at most ${MAX_TEXT} characters`);
     }
     if (operator !== 'in' && operator !== 'nin') {
       const value = valueOf(field, operand, operator === 'eq' || operator === 'ne');
-      return value === undefined ? refuse(shapeOf(field)) : [value];
+      return value === undefined ? reject(shapeOf(field)) : [value];
     }
     if (!Array.isArray(operand) || operand.length === 0 || operand.length > BODY_LIMITS.values)
-      return refuse(`a list of 1 to ${BODY_LIMITS.values} values`);
+      return reject(`a list of 1 to ${BODY_LIMITS.values} values`);
     const values = operand.map((each) => valueOf(field, each, true));
-    return values.includes(undefined) ? refuse(`a list of values, each ${shapeOf(field)}`) : values;
+    return values.includes(undefined) ? reject(`a list of values, each ${shapeOf(field)}`) : values;
   }
 
-  private refuse(path: Path, detail: string): void {
+  private reject(path: Path, detail: string): void {
     this.violations.push({ pointer: toPointer(path), detail });
   }
 }

@@ -134,7 +134,7 @@ type RequestedPage = Pick<ListQuery, 'offset' | 'limit' | 'after' | 'before' | '
 function readPage(text: PageParameters, paging: Paging, violations: Violation[]): RequestedPage | undefined {
   const { after, before } = text;
   const isCursor = after !== undefined || before !== undefined;
-  refuseBoth(text, violations);
+  rejectBoth(text, violations);
   const position = readPosition(text, isCursor ? { ...paging, unpaged: false } : paging, violations);
   const count = readCount(text.count, position !== undefined, violations);
   if (!position) return undefined;
@@ -149,7 +149,7 @@ function readPage(text: PageParameters, paging: Paging, violations: Violation[])
 }
 
 /** Rejects two positions of one page. */
-function refuseBoth(text: PageParameters, violations: Violation[]): void {
+function rejectBoth(text: PageParameters, violations: Violation[]): void {
   const [one, other] = (['after', 'before', 'offset'] as const).filter((name) => text[name] !== undefined);
   if (one === undefined || other === undefined) return;
   violations.push({ parameter: one, detail: errorMessages.exclusiveParameters(one, other) });

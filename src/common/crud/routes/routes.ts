@@ -234,8 +234,8 @@ function errorsOf(definition: CrudDefinition, handler: CrudHandler | CrudBatchHa
   const { routes } = definition;
   const inherited = guardedBy(definition, handler).flatMap((kind) => routes[kind]?.errors ?? []);
   // A list finds what a get may miss.
-  const refusals = handler === 'restore' ? inherited : inherited.filter((error) => error === 403);
-  return [...refusals, ...(routes[handler]?.errors ?? [])];
+  const rejections = handler === 'restore' ? inherited : inherited.filter((error) => error === 403);
+  return [...rejections, ...(routes[handler]?.errors ?? [])];
 }
 
 /** The hidden fields of the entity that the response to a create shows once. */

@@ -172,7 +172,7 @@ export class SearchIndex {
   }
 }
 
-/** Makes the word index of a resource, private to its module, and builds it once the database is open. */
+/** Makes the search index of a resource, private to its module, and builds it once the database is open. */
 export function searchIndexProvider(entity: Type<object>, search: SearchDefinition): Provider {
   return {
     provide: SearchIndex,

@@ -45,15 +45,15 @@ export function readSearch(
   violations: Violation[],
 ): Search | undefined {
   if (!definition) return undefined;
-  const refuse = (detail: string) => {
+  const reject = (detail: string) => {
     violations.push({ parameter: 'q', detail });
     return undefined;
   };
   // Before any other work is done on it.
   if (text.length > 2 * MAX_SEARCH_LENGTH || [...text].length > MAX_SEARCH_LENGTH) {
-    return refuse(errorMessages.searchTooLong(MAX_SEARCH_LENGTH));
+    return reject(errorMessages.searchTooLong(MAX_SEARCH_LENGTH));
   }
-  if ((text.split('"').length - 1) % 2 === 1) return refuse(errorMessages.unbalancedQuotes);
+  if ((text.split('"').length - 1) % 2 === 1) return reject(errorMessages.unbalancedQuotes);
   const [wanted, unwanted] = [new Map<string, SearchTerm>(), new Map<string, SearchTerm>()];
   for (const { groups: { minus, phrase, words } = {} } of text.matchAll(PARTS)) {
     const terms = phrase === undefined ? wordsOf(words ?? '').map((word) => [word]) : [wordsOf(phrase)];
@@ -61,6 +61,6 @@ export function readSearch(
       if (term.length > 0) (minus ? unwanted : wanted).set(term.join(' '), term);
     }
   }
-  if (wanted.size === 0) return refuse(errorMessages.nothingToFind);
+  if (wanted.size === 0) return reject(errorMessages.nothingToFind);
   return { text, definition, wanted: [...wanted.values()], unwanted: [...unwanted.values()] };
 }

@@ -79,7 +79,7 @@ export function requireSameScope(
   if (names.length === 0) return;
   const values = access.fields(action, scope);
   // Callers who are exempt may move it, but not out of every scope.
-  if (scope.request) refuseMissing(names.filter((name) => !(name in values) && change.set[name] == null));
+  if (scope.request) rejectMissing(names.filter((name) => !(name in values) && change.set[name] == null));
   for (const field of names.filter((name) => name in values)) {
     if (isIsolatedBy(definition.schema, field, change.set[field], values[field])) continue;
     if (definition.isolation[action][field]?.isList)
@@ -108,13 +108,13 @@ export function requireFields(
   const nulls = Object.keys(set).filter((path) => set[path] === null);
   const types = [entity, kindOf(kinds, current) ?? entity];
   const isRequired = (path: string) => types.some((one) => fieldAt(one, path)?.required);
-  refuseMissing([...unset, ...nulls].filter(isRequired));
+  rejectMissing([...unset, ...nulls].filter(isRequired));
 }
 
 /** {@link requireFields} of a new record, which code may have left without what the store does not miss. */
 export function requireComplete({ entity, kinds, schema }: CrudDefinition, record: object): void {
   const types = [entity, kindOf(kinds, record) ?? entity];
-  refuseMissing([...new Set(types.flatMap((type) => missingFields(type, schema, record)))]);
+  rejectMissing([...new Set(types.flatMap((type) => missingFields(type, schema, record)))]);
 }
 
 /** @throws Error if code sets a field that only records of other kinds have */
@@ -165,7 +165,7 @@ function missingFields(
   });
 }
 
-function refuseMissing(paths: readonly string[]): void {
+function rejectMissing(paths: readonly string[]): void {
   const [first, ...others] = paths.map((path) => ({
     pointer: toPointer(path.split('.')),
     detail: errorMessages.requiredField(path),
@@ -193,7 +193,7 @@ export function mergedFields(
 }
 
 /** @throws BodyTooLargeError if fields have been merged into more than a body can have, and have grown */
-export function refuseGrowth(bodyLimit: number, previous: object, merged: object): void {
+export function rejectGrowth(bodyLimit: number, previous: object, merged: object): void {
   const size = (fields: object) => Buffer.byteLength(JSON.stringify(fields));
   const after = size(merged);
   if (after <= bodyLimit) return;

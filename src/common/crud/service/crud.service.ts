@@ -6,7 +6,7 @@ import { getCrudResourceToken } from '../crud.tokens.js';
 import type { ArchiveDefinition } from '../definition/archive.js';
 import { type BodyOptions, isChecked } from '../../fields/index.js';
 import { requiredTags, withTags } from '../definition/entity-tags.js';
-import { refuseForbidden } from '../definition/field-rules.js';
+import { rejectForbidden } from '../definition/field-rules.js';
 import { requireEntity } from '../options/check-options.js';
 import type { CrudAction, CrudOptions } from '../options/crud-options.js';
 import type { Changes, CreateValues, Presented, Stored, UpdateValues } from '../options/records.js';
@@ -137,7 +137,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const filter = this.filterOf('get', scope, objectId(id), query);
     const { fields } = this.resource.reads.readOf(query);
     const record = await this.store.findOne(filter, fields);
-    return record ?? this.refuseMissing();
+    return record ?? this.rejectMissing();
   }
 
   /**
@@ -177,7 +177,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const record = await this.#write('update', scope, id, options, async (filter) =>
       this.resource.writes.patch(scope, filter, await this.#checked(scope, filter, changes, options)),
     );
-    return record ?? this.refuseMissing();
+    return record ?? this.rejectMissing();
   }
 
   /**
@@ -195,7 +195,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const isWritten = await service.#write('update', scope, id, {}, async (filter) =>
       service.resource.writes.patchUnread(scope, filter, await service.#checked(scope, filter, changes, {})),
     );
-    if (!isWritten) service.refuseMissing();
+    if (!isWritten) service.rejectMissing();
   }
 
   /**
@@ -211,9 +211,9 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     options: ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
     if (this.resource.definition.archive)
-      return (await this.archive(scope, id, options)) ?? this.refuseMissing();
+      return (await this.archive(scope, id, options)) ?? this.rejectMissing();
     const remove = (filter: StoreFilter) => this.resource.writes.remove(scope, filter);
-    return (await this.#write('del', scope, id, options, remove)) ?? this.refuseMissing();
+    return (await this.#write('del', scope, id, options, remove)) ?? this.rejectMissing();
   }
 
   /**
@@ -246,7 +246,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const change = { set: {}, unset: [field] };
     const restore = (filter: StoreFilter) => this.resource.writes.change(scope, filter, change, 'restore');
     const reach = { ...options, archived: 'only' } as const;
-    return (await this.#write('update', scope, id, reach, restore)) ?? this.refuseMissing();
+    return (await this.#write('update', scope, id, reach, restore)) ?? this.rejectMissing();
   }
 
   /**
@@ -264,7 +264,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     this.requireArchive();
     const remove = (filter: StoreFilter) => this.resource.writes.remove(scope, filter);
     const reach = { ...options, archived: 'only' } as const;
-    return (await this.#write('del', scope, id, reach, remove)) ?? this.refuseMissing();
+    return (await this.#write('del', scope, id, reach, remove)) ?? this.rejectMissing();
   }
 
   /**
@@ -398,7 +398,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   /** A body that no route describes may come straight from a client. */
   #reading({ caller, context }: TenantScope, body: unknown): BodyOptions {
     if (!context.hasUnreadBody) return { extras: true };
-    return { unnamed: refuseForbidden(this.resource.definition.fieldRules, caller, body) };
+    return { unnamed: rejectForbidden(this.resource.definition.fieldRules, caller, body) };
   }
 
   // Private, so that the name cannot clash with a member of your own service.
@@ -418,7 +418,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     throw new Error(`${label} has no archive. Give its options archive: { field }.`);
   }
 
-  private refuseMissing(): never {
+  private rejectMissing(): never {
     throw new RecordNotFoundError(this.resource.definition.label);
   }
 }

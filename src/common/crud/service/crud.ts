@@ -50,7 +50,7 @@ export class Crud {
    *
    * Verbs that get `work` in place of the scope are part of it; reads with it see its writes. When the function
    * returns, everything is there at once, and hooks and events that follow writes come after that. When it throws,
-   * nothing was ever there. A verb that the database refuses, such as a duplicate, ends the unit. Inside the function,
+   * nothing was ever there. A verb that the database rejects, such as a duplicate, ends the unit. Inside the function,
    * verbs with another scope throw. A unit inside of another one is part of that, and what it throws ends both.
    *
    * @param work may run several times, since another writer may change what it has read. It should do nothing

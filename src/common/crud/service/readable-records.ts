@@ -124,18 +124,18 @@ export async function isReadable(
   const reading = isReached
     ? resource.guards.permitted(scope, [record])
     : readableRecords(resource, scope, [record._id], { idsOnly: true });
-  return (await reading.catch(noneIfRefused)).length > 0;
+  return (await reading.catch(noneIfRejected)).length > 0;
 }
 
 /** Whether an error means that the caller may not read a resource, rather than that something went wrong. */
-export function isRefusal(error: unknown): boolean {
+export function isRejection(error: unknown): boolean {
   if (error instanceof DomainError) return error.status < 500;
   return error instanceof HttpException && error.getStatus() < 500;
 }
 
-/** @throws the error, unless it is a refusal, which leaves nothing to read */
-function noneIfRefused(error: unknown): readonly never[] {
-  if (isRefusal(error)) return [];
+/** @throws the error, unless it is a rejection, which leaves nothing to read */
+function noneIfRejected(error: unknown): readonly never[] {
+  if (isRejection(error)) return [];
   throw error;
 }
 
@@ -178,7 +178,7 @@ export class Expansion {
   ): Promise<ReadonlyMap<string, object>> {
     const target = this.registry.of(to);
     if (target.definition.disabled.has('get') || ids.length === 0) return new Map();
-    const records = await readableRecords(target, this.scope, ids).catch(noneIfRefused);
+    const records = await readableRecords(target, this.scope, ids).catch(noneIfRejected);
     const { caller } = this.scope;
     return new Map(
       records.map((record) => [record._id.toHexString(), target.definition.present(record, caller)]),

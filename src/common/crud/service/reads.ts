@@ -159,7 +159,7 @@ export class Reads<Entity extends object, Create extends object, Update extends 
     stages: readonly AggregationStage[],
     query: ListQuery,
   ): Promise<Result[]> {
-    refuseForeign(stages);
+    rejectForeign(stages);
     const { filter } = await this.select('get', scope, query);
     return timed(this.resource.store.aggregate<Result>(filter, stages));
   }
@@ -202,14 +202,14 @@ export class Reads<Entity extends object, Create extends object, Update extends 
 const FOREIGN = ['$lookup', '$graphLookup', '$unionWith', '$out', '$merge'];
 
 /** @throws Error if a stage, or one inside another, leaves the scope */
-function refuseForeign(stage: unknown): void {
+function rejectForeign(stage: unknown): void {
   if (typeof stage !== 'object' || stage === null) return;
   for (const [name, value] of Object.entries(stage)) {
     if (FOREIGN.includes(name))
       throw new Error(
         `An aggregation of a scope cannot have ${name}, which leaves the scope. Read the other records through their own service.`,
       );
-    refuseForeign(value);
+    rejectForeign(value);
   }
 }
 

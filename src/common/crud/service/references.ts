@@ -18,7 +18,7 @@ import type { StoreFilter } from '../store/crud.store.js';
 import type { Hold, StoreReferences } from '../store/reference-holds.js';
 import type { Access } from './access.js';
 import type { CrudResource, Resources } from './crud-resource.js';
-import { isRefusal, readableRecords } from './readable-records.js';
+import { isRejection, readableRecords } from './readable-records.js';
 
 declare module '../../platform/index.js' {
   interface RequestContext {
@@ -69,7 +69,7 @@ export class References implements StoreReferences {
       const found = identifiersIn(reference.path, values);
       if (found.length > 0) violations.push(...(await this.missing(reference, action, scope, found)));
     }
-    refuse(violations);
+    reject(violations);
   }
 
   async holding<T>(values: object, write: (hold: () => Promise<void>) => Promise<T>): Promise<T> {
@@ -91,7 +91,7 @@ export class References implements StoreReferences {
         const detail = errorMessages.noSuchReference(path, target.definition.label.toLowerCase());
         violations.push(...gone.map(({ pointer }) => ({ pointer, detail })));
       }
-      refuse(violations);
+      reject(violations);
     };
     let isOver = true;
     try {
@@ -119,7 +119,7 @@ export class References implements StoreReferences {
     for (;;) {
       const condition = await store.holds.unheld(id);
       if (condition) return condition;
-      await this.refuseRestricted(id, scope, new Set(), false);
+      await this.rejectRestricted(id, scope, new Set(), false);
       if (performance.now() > end) throw new WriteConflictError();
       await pause(POLL_MS);
     }
@@ -134,7 +134,7 @@ export class References implements StoreReferences {
    * @throws StillReferencedError before anything has been changed
    */
   async release(id: Types.ObjectId, whole: TenantScope, outer: ReadonlySet<string>): Promise<void> {
-    await this.refuseRestricted(id, whole, new Set(), outer.size === 0);
+    await this.rejectRestricted(id, whole, new Set(), outer.size === 0);
     const { origin, unit, cause = whole } = whole.context;
     const within = new Set([...outer, keyOf(this.definition, id)]);
     for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
@@ -180,7 +180,7 @@ export class References implements StoreReferences {
    *
    * @param isDeep whether to also check the records that a cascade would delete
    */
-  private async refuseRestricted(
+  private async rejectRestricted(
     id: Types.ObjectId,
     scope: TenantScope,
     seen: Set<string>,
@@ -197,7 +197,7 @@ export class References implements StoreReferences {
       }
       if (reference.onDelete !== 'cascade' || !isDeep) continue;
       for await (const { _id } of resource.store.find(filter)) {
-        await resource.references.refuseRestricted(_id, scope, seen);
+        await resource.references.rejectRestricted(_id, scope, seen);
       }
     }
   }
@@ -217,7 +217,7 @@ async function canRead(
     owned = { ...access.owned(scope), ...filter };
   } catch (error) {
     // Who has no value of an isolation field can read none of them. Code may leave one out to mean all.
-    if (isRefusal(error)) return false;
+    if (isRejection(error)) return false;
     if (scope.request) throw error;
     owned = filter;
   }
@@ -237,7 +237,7 @@ function keyOf({ name }: CrudDefinition, id: Types.ObjectId): string {
 }
 
 /** @throws ValidationError if there are violations */
-function refuse([first, ...others]: readonly Violation[]): void {
+function reject([first, ...others]: readonly Violation[]): void {
   if (first) throw new ValidationError([first, ...others]);
 }
 

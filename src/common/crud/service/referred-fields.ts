@@ -6,7 +6,7 @@ import { predicatesOf } from '../query/conditions.js';
 import type { Condition, Where } from '../query/list-query.js';
 import type { Stored } from '../options/records.js';
 import type { Resources } from './crud-resource.js';
-import { isRefusal } from './readable-records.js';
+import { isRejection } from './readable-records.js';
 
 /** Maximum number of referred records that a condition may match. */
 const MAX_REFERRED = 1_000;
@@ -77,7 +77,7 @@ async function matching(
     const reached = parents ? await parents.readable(scope, found) : found;
     return (await guards.permitted(scope, reached)).map(({ _id }) => _id);
   } catch (error) {
-    if (isRefusal(error) && !(error instanceof QueryTooBroadError)) return [];
+    if (isRejection(error) && !(error instanceof QueryTooBroadError)) return [];
     throw error;
   }
 }

@@ -117,7 +117,7 @@ export class UnitOfWork {
     await current.exit(() => Promise.all(this.tasks.map((task) => task())));
   }
 
-  /** A transaction takes its operations one after another, and none after one that the database refused. */
+  /** A transaction takes its operations one after another, and none after one that the database rejected. */
   private take<T>(operation: () => Promise<T>): Promise<T> {
     // An operation may consist of several.
     if (operating.getStore() === this)

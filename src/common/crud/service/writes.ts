@@ -19,7 +19,7 @@ import {
   namesOf,
   needsPrevious,
   planChange,
-  refuseGrowth,
+  rejectGrowth,
   requireComplete,
   unchanged,
 } from './changes.js';
@@ -111,7 +111,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       const shown = previous && definition.presenter.present(previous);
       const merged = shown && mergedFields(definition, changes, shown);
       if (merged) {
-        refuseGrowth(this.resource.bodyLimit(), shown, merged);
+        rejectGrowth(this.resource.bodyLimit(), shown, merged);
         await definition.updateReader.of(previous).check(merged);
       }
       return planChange(definition, changes, previous);

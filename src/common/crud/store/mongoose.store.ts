@@ -19,7 +19,7 @@ import { plain } from '../definition/output.js';
 import { OUTBOX, type Outbox, type OutboxEntry } from './outbox.js';
 import { counted, filtered, type Lookup, OrderedReads, SharedReads } from './shared-reads.js';
 import { HOLDS, ReferenceHolds, type StoreReferences } from './reference-holds.js';
-import { checkMapNames, schemaRefusal } from './schema-refusal.js';
+import { checkMapNames, schemaRejection } from './schema-rejection.js';
 import {
   hasMaps,
   hasMiddleware,
@@ -326,7 +326,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
           isLarge ? ((await this.waiting.add(() => operation(hold))) as T) : operation(hold),
         );
       } catch (error) {
-        throw schemaRefusal(error, schema) ?? error;
+        throw schemaRejection(error, schema) ?? error;
       }
     };
     const { references } = this;

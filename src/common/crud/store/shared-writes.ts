@@ -18,7 +18,7 @@ interface WriteKind<Statement, Result> {
   readonly alone: (statement: Statement) => Promise<Result>;
   /** Sends several, of which each is carried out whatever becomes of the others. */
   readonly together: (statements: readonly Statement[]) => Promise<unknown>;
-  /** Sends several in a transaction, which ends with the first that is refused. @throws {@link RefusedStatement} */
+  /** Sends several in a transaction, which ends with the first that is rejected. @throws {@link RejectedStatement} */
   readonly inTransaction: (statements: readonly Statement[]) => Promise<readonly Result[]>;
   /** The result of a statement that was carried out together with others. */
   readonly resultOf: (statement: Statement) => Result;
@@ -72,13 +72,13 @@ async function send<Statement, Result>(
   if (statements.length < 2) return Promise.allSettled(statements.map(alone));
   const failure = await together(statements).then(
     () => undefined,
-    (error: unknown) => ({ error, refused: refusedBy(error) }),
+    (error: unknown) => ({ error, rejected: rejectedBy(error) }),
   );
   return Promise.allSettled(
     statements.map(async (statement, i) => {
-      if (failure && !failure.refused) throw failure.error;
+      if (failure && !failure.rejected) throw failure.error;
       // Sent alone, it gets the whole reason of the server, such as the index that a duplicate violates.
-      return failure?.refused?.has(i) ? alone(statement) : resultOf(statement);
+      return failure?.rejected?.has(i) ? alone(statement) : resultOf(statement);
     }),
   );
 }
@@ -94,7 +94,7 @@ async function sendInTransaction<Statement, Result>(
     const results = await database.call(() => inTransaction(statements));
     return results.map((value) => ({ status: 'fulfilled', value }));
   } catch (reason) {
-    // Those before the one that is refused were carried out, until it ended the transaction.
+    // Those before the one that is rejected were carried out, until it ended the transaction.
     const { index = 0 } = ((reason as Error).cause ?? reason) as { index?: number };
     return statements.map((statement, i) =>
       i < index ? { status: 'fulfilled', value: resultOf(statement) } : { status: 'rejected', reason },
@@ -105,7 +105,7 @@ async function sendInTransaction<Statement, Result>(
 /**
  * Sends a command with several statements in a transaction.
  *
- * @throws MongoServerError of the first statement that the server refuses, with its `index`, and all that the server says
+ * @throws MongoServerError of the first statement that the server rejects, with its `index`, and all that the server says
  * about it: the driver's own methods keep only its text
  */
 async function commandInTransaction(
@@ -115,8 +115,8 @@ async function commandInTransaction(
 ): Promise<void> {
   const { session, ...others } = limits;
   const answer = await db.db?.command({ ...command, ...others }, { session });
-  const [refusal] = (answer?.writeErrors ?? []) as mongo.ErrorDescription[];
-  if (refusal) throw new mongo.MongoServerError(refusal);
+  const [rejection] = (answer?.writeErrors ?? []) as mongo.ErrorDescription[];
+  if (rejection) throw new mongo.MongoServerError(rejection);
 }
 
 /** Stores new records, in the order of arrival, and returns them. */
@@ -151,10 +151,10 @@ export function sharedUpdates(model: Model<Fields>, database: Database): SharedW
   };
   // The server returns how many updates matched, but not which; only errors have a position. So an update
   // without a match is made to fail: as an upsert whose new record would have another identifier than its filter.
-  const refusal = { $setOnInsert: { _id: null } };
+  const rejection = { $setOnInsert: { _id: null } };
   const together = (statements: readonly SharedUpdate[]) => {
     const operations = statements.map(({ filter, update }) => ({
-      updateOne: { filter, update: { ...update, ...refusal }, upsert: true },
+      updateOne: { filter, update: { ...update, ...rejection }, upsert: true },
     }));
     return model.collection.bulkWrite(operations, { ...database.limits, ordered: false });
   };
@@ -272,13 +272,13 @@ function updatedAtOf(schema: Schema): string | undefined {
 }
 
 /**
- * The positions of the statements that the server refused individually, which have changed nothing; undefined if
+ * The positions of the statements that the server rejected individually, which have changed nothing; undefined if
  * the command failed as a whole.
  */
-function refusedBy(error: unknown): ReadonlySet<number> | undefined {
+function rejectedBy(error: unknown): ReadonlySet<number> | undefined {
   if (!(error instanceof mongo.MongoBulkWriteError)) return undefined;
-  const refused = [error.writeErrors].flat().map(({ index }) => index);
-  return refused.length === 0 || error.result.getWriteConcernError() ? undefined : new Set(refused);
+  const rejected = [error.writeErrors].flat().map(({ index }) => index);
+  return rejected.length === 0 || error.result.getWriteConcernError() ? undefined : new Set(rejected);
 }
 
 /** The timestamps that Mongoose gives a document that it inserts itself. */

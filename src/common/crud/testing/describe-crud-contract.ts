@@ -146,7 +146,7 @@ export function describeCrudContract(name: string, options: CrudContractOptions)
       }
     });
 
-    it('refuses an identifier that is none', async () => {
+    it('rejects an identifier that is none', async () => {
       expect(await send('GET', '/1')).toMatchObject({ status: 400, body: { code: 'INVALID_ID' } });
     });
 
@@ -158,7 +158,7 @@ export function describeCrudContract(name: string, options: CrudContractOptions)
     });
 
     for (const [violation, body] of Object.entries(invalid)) {
-      it(`refuses ${violation}`, async () => {
+      it(`rejects ${violation}`, async () => {
         const before = await count();
         const response = await send('POST', '', bodyOf(body));
         expect(response).toMatchObject({ status: 400, body: { code: 'VALIDATION_FAILED' } });

@@ -280,8 +280,8 @@ export class DeliveryQueue {
 
 function ignoreDuplicates(error: unknown): void {
   if (!(error instanceof mongo.MongoBulkWriteError)) throw error;
-  const refused = [error.writeErrors].flat();
-  // The driver also wraps an error of the whole command: then none was refused, and none may be stored.
-  const areKnown = refused.length > 0 && refused.every(({ code }) => code === DUPLICATE_KEY);
+  const rejected = [error.writeErrors].flat();
+  // The driver also wraps an error of the whole command: then none was rejected, and none may be stored.
+  const areKnown = rejected.length > 0 && rejected.every(({ code }) => code === DUPLICATE_KEY);
   if (!areKnown || error.result.getWriteConcernError()) throw error;
 }

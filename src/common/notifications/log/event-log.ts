@@ -166,7 +166,7 @@ export class EventLog {
     return events.map(({ _id }) => stored.get(_id) as EventRecord);
   }
 
-  /** Stores events up to the first one that is refused as a duplicate, of its position or its identifier. */
+  /** Stores events up to the first one that is rejected as a duplicate, of its position or its identifier. */
   private async insertAfterHighest(
     events: readonly NewEvent[],
   ): Promise<{ after: number; records: EventRecord[] }> {

@@ -19,7 +19,7 @@ const TOO_LARGE = [10_334, 17_419, 17_420];
  * Codes of a server that cannot index the values of a record, by the type of the index; undefined where any
  * field may be the cause (https://www.mongodb.com/docs/manual/reference/error-codes/).
  */
-const REFUSED_VALUES: ReadonlyMap<unknown, '2dsphere' | '2d' | 'hashed' | 'text' | undefined> = new Map([
+const REJECTED_VALUES: ReadonlyMap<unknown, '2dsphere' | '2d' | 'hashed' | 'text' | undefined> = new Map([
   [16_755, '2dsphere'],
   [13_027, '2d'],
   [16_804, '2d'],
@@ -36,7 +36,7 @@ const REFUSED_VALUES: ReadonlyMap<unknown, '2dsphere' | '2d' | 'hashed' | 'text'
  * too large, into an error that names the fields but neither model nor collection; undefined if the error is
  * another one.
  */
-export function schemaRefusal(error: unknown, schema: Schema): DomainError | undefined {
+export function schemaRejection(error: unknown, schema: Schema): DomainError | undefined {
   if (error instanceof mongo.MongoServerError && TOO_LARGE.includes(Number(error.code))) {
     return new BodyTooLargeError(MAX_DOCUMENT, errorMessages.recordTooLarge, { cause: error });
   }
@@ -63,20 +63,20 @@ function violationsOf(error: unknown, schema: Schema): Violation[] {
     if (immutable !== undefined) return [violation(immutable, errorMessages.immutable(immutable))];
     return [violation(error.path, errorMessages.undeclaredField(error.path))];
   }
-  if (error instanceof mongo.MongoServerError && REFUSED_VALUES.has(error.code))
-    return [refusedValue(error, schema)];
+  if (error instanceof mongo.MongoServerError && REJECTED_VALUES.has(error.code))
+    return [rejectedValue(error, schema)];
   return [];
 }
 
 /** The server's text quotes the whole record. */
-function refusedValue({ code }: mongo.MongoServerError, schema: Schema): Violation {
-  const type = REFUSED_VALUES.get(code);
+function rejectedValue({ code }: mongo.MongoServerError, schema: Schema): Violation {
+  const type = REJECTED_VALUES.get(code);
   const fields = schema
     .indexes()
     .flatMap(([keys]) => Object.keys(keys).filter((path) => keys[path] === type));
   const [only, ...more] = type === undefined ? [] : fields;
-  if (only === undefined || more.length > 0) return { pointer: '', detail: errorMessages.refusedValues };
-  return violation(only, errorMessages.refusedValue(only, type));
+  if (only === undefined || more.length > 0) return { pointer: '', detail: errorMessages.rejectedValues };
+  return violation(only, errorMessages.rejectedValue(only, type));
 }
 
 function violation(path: string, detail: string): Violation {
