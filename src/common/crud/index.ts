@@ -10,7 +10,7 @@ export { CrudController } from './pipeline/crud.controller.js';
 export { type EntityTags, etagOf, isKnown, readEntityTags, revisionsOf } from './definition/entity-tags.js';
 export { type Order, orderOf, type SortKey } from './definition/query-definition.js';
 export { Compressed, varyBy } from '../http/index.js';
-export { prefersRepresentation } from './pipeline/answers.js';
+export { prefersRepresentation } from './pipeline/respond.js';
 export { streamJsonArray } from './pipeline/record-stream.js';
 export { recordReference } from './openapi/create-classes.js';
 export { documentationOf } from './openapi/document-route.js';

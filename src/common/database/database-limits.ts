@@ -3,7 +3,7 @@
  * an operation once after a network error, so the socket's time-out counts twice.
  */
 export const CONNECTION_LIMITS = {
-  /** How long an answer on an open connection may take. Unit: milliseconds. */
+  /** How long a response on an open connection may take. Unit: milliseconds. */
   socketTimeoutMS: 2_000,
   /** How long opening a connection may take. Unit: milliseconds. */
   connectTimeoutMS: 2_000,

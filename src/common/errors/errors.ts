@@ -387,7 +387,7 @@ export class FrameworkError extends DomainError {
 
 /** An error with a status, raised by the HTTP server or one of its plugins. Its text is not meant for clients. */
 export class ServerRejectionError extends Error {
-  /** @param statusCode status that the server meant to answer with */
+  /** @param statusCode status that the server meant to respond with */
   constructor(
     readonly statusCode: number,
     cause: unknown,

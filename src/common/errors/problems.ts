@@ -47,10 +47,10 @@ export class ProblemFilter implements ExceptionFilter {
 
 /** Answers a request with the problem that was thrown; for errors that arise outside Nest's handlers. */
 export function sendProblem(thrown: unknown, request: HttpRequest, reply: HttpResponse): void {
-  const { status, headers, body } = problemAnswer(thrown, request);
+  const { status, headers, body } = problemResponse(thrown, request);
   if (isSent(reply)) {
     const raw = rawOf(reply);
-    // A complete answer has already replaced this one, when the request was given up.
+    // A complete response has already replaced this one, when the request was given up.
     if (!raw.writableEnded) raw.destroy();
     return;
   }
@@ -60,14 +60,14 @@ export function sendProblem(thrown: unknown, request: HttpRequest, reply: HttpRe
 }
 
 /** An error as it is sent. */
-export interface ProblemAnswer {
+export interface ProblemResponse {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
 }
 
 /** The response that {@link sendProblem} sends, for code that replaces a response that is being sent. */
-export function problemAnswer(thrown: unknown, request: HttpRequest): ProblemAnswer {
+export function problemResponse(thrown: unknown, request: HttpRequest): ProblemResponse {
   const error = toDomainError(thrown, request.platform ?? { bodyLimit: BODY_LIMIT });
   const { status } = error;
   request.problem = {

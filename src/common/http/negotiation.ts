@@ -26,7 +26,7 @@ export function preferredType<T extends string>(
 }
 
 /**
- * Whether the client prefers gzip to the answer without coding; not if it sends no `Accept-Encoding` (RFC 9110,
+ * Whether the client prefers gzip to the response without coding; not if it sends no `Accept-Encoding` (RFC 9110,
  * section 12.5.3).
  */
 export function prefersGzip(acceptEncoding = ''): boolean {

@@ -3,7 +3,7 @@ import { OverloadedError, TooManyStreamsError } from '../errors/index.js';
 import { type HttpRequest, type HttpResponse, rawOf } from '../platform/index.js';
 import { FairShare, ownerOf, type QueuedSlot, type ShareLimits } from './fair-share.js';
 
-/** Limits of answers that are made while they are sent; a client is a tenant or, without a token, an address. */
+/** Limits of responses that are made while they are sent; a client is a tenant or, without a token, an address. */
 export interface StreamLimits {
   /** Whole lists. @default { maxInAll: 64, maxPerClient: 16 } */
   readonly lists: ShareLimits;
@@ -16,7 +16,7 @@ const LIMITS: StreamLimits = {
   imports: { maxInAll: 16, maxPerClient: 4 },
 };
 
-/** How many parts of long answers are made at a time: while one waits for the database, another one is written. */
+/** How many parts of long responses are made at a time: while one waits for the database, another one is written. */
 const PARTS = { maxInAll: 2 };
 /** Time after which a part, such as one from a slow source, no longer blocks others. Unit: milliseconds. */
 const MAX_PART_MS = 50;
@@ -50,9 +50,9 @@ declare module '../platform/index.js' {
   }
 }
 
-/** Resources of an answer that is made while it is sent. */
+/** Resources of a response that is made while it is sent. */
 export interface StreamSlot {
-  /** Makes a part of the answer when it is its turn. Between two parts, other work is done. */
+  /** Makes a part of the response when it is its turn. Between two parts, other work is done. */
   turn<T>(make: () => Promise<T>): Promise<T>;
   /** Aborted with an OverloadedError if the slot goes to another client. */
   readonly lost: AbortSignal;
@@ -73,13 +73,13 @@ interface Reader {
   readonly giveUp: () => void;
 }
 
-/** A request with many items, and its answer. */
+/** A request with many items, and its response. */
 export interface BatchRequest {
   readonly request: HttpRequest;
   readonly reply: HttpResponse;
 }
 
-/** The long answers, large pages and batches of this process. They take turns, so that other requests need not wait for them. */
+/** The long responses, large pages and batches of this process. They take turns, so that other requests need not wait for them. */
 export class StreamSlots {
   private readonly streams: Readonly<Record<keyof StreamLimits, FairShare>>;
   private readonly parts = new FairShare(PARTS);

@@ -27,7 +27,7 @@ export interface StoredResponse {
   readonly coding?: 'gzip';
 }
 
-/** A used key: reserved while its first request runs, and then stored with the answer. */
+/** A used key: reserved while its first request runs, and then stored with the response. */
 @Schema({ versionKey: false })
 export class IdempotencyKey {
   /** SHA-256 of the caller, the target and the key itself. */
@@ -42,7 +42,7 @@ export class IdempotencyKey {
   @Prop({ type: Types.ObjectId, required: true })
   seed!: Types.ObjectId;
 
-  /** The owner that carries out the request; only it may store the answer. */
+  /** The owner that carries out the request; only it may store the response. */
   @Prop({ type: String, required: true })
   owner!: string;
 
@@ -59,7 +59,7 @@ export class IdempotencyKey {
 
 export const IdempotencyKeySchema = SchemaFactory.createForClass(IdempotencyKey);
 
-/** What a unit of work has returned, from its commit until the answer is stored. */
+/** What a unit of work has returned, from its commit until the response is stored. */
 interface UnitResult {
   readonly _id: string;
   readonly result?: unknown;
@@ -72,7 +72,7 @@ const RETENTION_MS = 24 * 60 * 60 * 1_000;
 /** How long a silent process keeps a key: less than the promised 10 s, since clocks differ. Unit: milliseconds. */
 const LEASE_MS = 8_000;
 
-/** Answers from this size on are compressed: results repeat each other. Unit: bytes. */
+/** Responses from this size on are compressed: results repeat each other. Unit: bytes. */
 const COMPRESSED_FROM = 1_024;
 
 /** How often a reservation is retried because the key changed in between. */
@@ -88,9 +88,9 @@ export class IdempotencyKeys {
   ) {}
 
   /**
-   * Reserves a key for its first request, or takes it over from one that ended without an answer.
+   * Reserves a key for its first request, or takes it over from one that ended without a response.
    *
-   * @returns the stored answer instead, if there is one
+   * @returns the stored response instead, if there is one
    * @throws IdempotencyKeyReusedError if the key was used with another body
    * @throws IdempotencyKeyInUseError if the first request is in flight
    * @throws TooManyRequestsError if the key is new, and its client has stored as much as it may
@@ -133,17 +133,17 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Stores the answer of a request.
+   * Stores the response of a request.
    *
-   * @returns the answer that counts instead, if another request has taken the key over and answered
+   * @returns the response that counts instead, if another request has taken the key over and answered
    * @throws IdempotencyKeyInUseError if another request has taken it over and not answered yet
    */
   async store(
     { id, owner, stored: results }: Reservation,
-    answer: StoredResponse,
+    response: StoredResponse,
     request: HttpRequest,
   ): Promise<StoredResponse | undefined> {
-    const stored = await compressed(answer);
+    const stored = await compressed(response);
     if (await this.change({ _id: id, owner, answer: null }, { $set: { answer: stored, ...expiring() } })) {
       this.bytes.add(request, stored.body.length);
       // Otherwise, they expire.
@@ -212,14 +212,14 @@ function expiring(): { expiresAt: Date } {
   return { expiresAt: new Date(Date.now() + RETENTION_MS) };
 }
 
-async function compressed({ body, ...answer }: StoredResponse): Promise<StoredResponse> {
-  if (body.length < COMPRESSED_FROM) return { ...answer, body };
-  return { ...answer, body: await promisify(gzip)(body), coding: 'gzip' };
+async function compressed({ body, ...response }: StoredResponse): Promise<StoredResponse> {
+  if (body.length < COMPRESSED_FROM) return { ...response, body };
+  return { ...response, body: await promisify(gzip)(body), coding: 'gzip' };
 }
 
-async function decompressed({ coding, ...answer }: StoredResponse): Promise<StoredResponse> {
-  const body = bytesOf(answer.body);
-  return { ...answer, body: coding ? await promisify(gunzip)(body) : body };
+async function decompressed({ coding, ...response }: StoredResponse): Promise<StoredResponse> {
+  const body = bytesOf(response.body);
+  return { ...response, body: coding ? await promisify(gunzip)(body) : body };
 }
 
 /** A lean read returns the driver's own type of bytes. */

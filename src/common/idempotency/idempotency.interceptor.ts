@@ -12,7 +12,7 @@ import { Reflector } from '@nestjs/core';
 import { MongooseModule } from '@nestjs/mongoose';
 import { type Observable, of } from 'rxjs';
 import { CRUD_CONNECTION, reserveCollection } from '../database/index.js';
-import { errorMessages, pathOf, problemAnswer, ValidationError } from '../errors/index.js';
+import { errorMessages, pathOf, problemResponse, ValidationError } from '../errors/index.js';
 import { bodyFormOf } from '../http/index.js';
 import { contextOf, type HttpRequest, type HttpResponse } from '../platform/index.js';
 import { CallerIdentity } from '../tenancy/index.js';
@@ -40,13 +40,13 @@ declare module '../platform/index.js' {
   }
 }
 
-/** Declares members of a handler's answer that are shown once: neither a replay nor the database has them. */
+/** Declares members of a handler's response that are shown once: neither a replay nor the database has them. */
 export const Unstored = (...members: string[]) => SetMetadata(UNSTORED, members);
 
 /**
  * Carries out a POST with an `Idempotency-Key` once: the first request reserves the key, the others get its
- * answer. Runs after isolation has identified the caller, and before the body is validated, so that the
- * answer to an invalid body is also stored.
+ * response. Runs after isolation has identified the caller, and before the body is validated, so that the
+ * response to an invalid body is also stored.
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
@@ -65,29 +65,29 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const unstored = this.reflector.get<string[] | undefined>(UNSTORED, context.getHandler()) ?? [];
     const exchange = new IdempotentExchange(this.keys, outcome, request, reply, {
       unstored,
-      permitted: (answer) => this.permitted(answer, context),
+      permitted: (response) => this.permitted(response, context),
     });
     contextOf(request).exchange = exchange;
     request.platform.beforeSend(request, reply, (body) => this.settle(exchange, request, body));
-    // The stored answer replaces this one when it is sent, so nothing on the way can change it.
+    // The stored response replaces this one when it is sent, so nothing on the way can change it.
     if (!(outcome instanceof Reservation)) return of(undefined);
     contextOf(request).reservation = outcome;
     return next.handle();
   }
 
-  /** Answers and problems both pass through this just before they are sent. */
+  /** Responses and problems both pass through this just before they are sent. */
   private async settle(exchange: IdempotentExchange, request: HttpRequest, body: unknown): Promise<unknown> {
     try {
       return await exchange.settle(body);
     } catch (error) {
-      const problem = problemAnswer(error, request);
+      const problem = problemResponse(error, request);
       return exchange.replace({ ...problem, headers: Object.entries(problem.headers) }, false);
     }
   }
 
-  /** The part of a stored answer that the sender of a repeated request may have. */
-  protected permitted(answer: StoredResponse, _context: ExecutionContext): Promise<StoredResponse> {
-    return Promise.resolve(answer);
+  /** The part of a stored response that the sender of a repeated request may have. */
+  protected permitted(response: StoredResponse, _context: ExecutionContext): Promise<StoredResponse> {
+    return Promise.resolve(response);
   }
 
   /** The owner of a key: the caller (everybody, if no token is required), the scope, and the target. */
@@ -135,7 +135,7 @@ function readKey({ headers }: HttpRequest, handler: object): string | undefined 
   throw new ValidationError([{ parameter: HEADER, detail: errorMessages.idempotencyKey(HEADER) }]);
 }
 
-/** Stores the answers to requests with an `Idempotency-Key` and replays them; see {@link IdempotencyInterceptor}. */
+/** Stores the responses to requests with an `Idempotency-Key` and replays them; see {@link IdempotencyInterceptor}. */
 @Global()
 @Module({
   imports: [

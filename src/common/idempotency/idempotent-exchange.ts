@@ -12,8 +12,8 @@ const RENEWAL_MS = 2_500;
 /** Number of renewals after which the handler is considered stuck and its key is given up. */
 const MAX_RENEWALS = 24;
 
-/** When an answer must be sent, counted from the arrival of the request. Unit: milliseconds. */
-const ANSWER_WITHIN_MS = 4_600;
+/** When a response must be sent, counted from the arrival of the request. Unit: milliseconds. */
+const RESPOND_WITHIN_MS = 4_600;
 
 /** Minimum time for a command, even after a slow handler. Unit: milliseconds. */
 const COMMAND_AT_LEAST_MS = 300;
@@ -21,7 +21,7 @@ const COMMAND_AT_LEAST_MS = 300;
 /** Headers that a replay does not repeat, since they belong to a connection or to one client. */
 const UNSTORED_HEADERS = new Set(['connection', 'content-length', 'date', 'set-cookie', 'transfer-encoding']);
 
-/** Maximum size of a stored answer; a document of the database holds 16 MiB. Unit: bytes. */
+/** Maximum size of a stored response; a document of the database holds 16 MiB. Unit: bytes. */
 const MAX_STORED = 15 * 1_024 * 1_024;
 
 declare module '../platform/index.js' {
@@ -31,15 +31,15 @@ declare module '../platform/index.js' {
   }
 }
 
-/** How the answers to a route are stored and replayed. */
+/** How the responses to a route are stored and replayed. */
 interface ExchangeOptions {
-  /** Members of the answer that a replay leaves out. */
+  /** Members of the response that a replay leaves out. */
   readonly unstored: readonly string[];
-  /** The part of a stored answer that the sender may have. */
-  readonly permitted: (answer: StoredResponse) => Promise<StoredResponse>;
+  /** The part of a stored response that the sender may have. */
+  readonly permitted: (response: StoredResponse) => Promise<StoredResponse>;
 }
 
-/** One request with a key, from its reservation to its answer. */
+/** One request with a key, from its reservation to its response. */
 export class IdempotentExchange {
   private readonly headersBefore: Readonly<Record<string, unknown>>;
   private heartbeat?: NodeJS.Timeout;
@@ -57,12 +57,12 @@ export class IdempotentExchange {
   }
 
   /**
-   * Stores the answer before it is sent, so that a client never gets an answer that a replay would not
+   * Stores the response before it is sent, so that a client never gets a response that a replay would not
    * repeat. A stream holds the key until it ends.
    *
-   * @param payload the answer's body, as it would be sent
-   * @returns the body to send; that of another answer if one is stored
-   * @throws DatabaseUnavailableError if the answer cannot be stored
+   * @param payload the response's body, as it would be sent
+   * @returns the body to send; that of another response if one is stored
+   * @throws DatabaseUnavailableError if the response cannot be stored
    * @throws IdempotencyKeyInUseError if another request has taken the key over
    */
   async settle(payload: unknown): Promise<unknown> {
@@ -72,16 +72,16 @@ export class IdempotentExchange {
     }
     clearInterval(this.heartbeat);
     if ('status' in outcome) return this.replace(await this.options.permitted(outcome), true);
-    const other = await this.store(outcome, this.answerOf(payload));
+    const other = await this.store(outcome, this.responseOf(payload));
     return other ? this.replace(await this.options.permitted(other), true) : payload;
   }
 
-  /** Does not store an answer that contains a failure, since repeating the request may succeed. */
+  /** Does not store a response that contains a failure, since repeating the request may succeed. */
   forget(): void {
     this.isForgotten = true;
   }
 
-  /** Replaces the answer that was about to be sent. */
+  /** Replaces the response that was about to be sent. */
   replace({ status, headers, body }: StoredResponse, isReplay: boolean): Buffer {
     for (const [name] of this.headersSince()) this.reply.removeHeader(name);
     for (const [name, value] of headers) this.reply.header(name, value);
@@ -91,27 +91,27 @@ export class IdempotentExchange {
     return body;
   }
 
-  /** Stores an answer, or ends the lease. Returns the answer that counts instead, if there is one. */
+  /** Stores a response, or ends the lease. Returns the response that counts instead, if there is one. */
   private async store(
     reservation: Reservation,
-    answer?: StoredResponse,
+    response?: StoredResponse,
   ): Promise<StoredResponse | undefined> {
-    if (!answer) {
+    if (!response) {
       await inTime(this.request, this.reply, this.keys.release(reservation)).catch(() => undefined);
       return undefined;
     }
-    const storing = this.keys.store(reservation, answer, this.request);
+    const storing = this.keys.store(reservation, response, this.request);
     return inTime(this.request, this.reply, storing).catch((error: unknown) => {
       void this.keys.release(reservation).catch(() => undefined);
       throw error;
     });
   }
 
-  /** Stores the answer that was streamed, unless it was too long. */
+  /** Stores the response that was streamed, unless it was too long. */
   private async storeStream(reservation: Reservation, body: Buffer | undefined): Promise<void> {
     clearInterval(this.heartbeat);
-    const other = await this.store(reservation, body && this.answerOf(body));
-    // The client already has its beginning. It will ask again and get the answer that counts.
+    const other = await this.store(reservation, body && this.responseOf(body));
+    // The client already has its beginning. It will ask again and get the response that counts.
     if (other) throw new IdempotencyKeyInUseError();
   }
 
@@ -123,8 +123,8 @@ export class IdempotentExchange {
     }, RENEWAL_MS).unref();
   }
 
-  /** The part of an answer that is stored; undefined for a failure, since repeating the request may succeed. */
-  private answerOf(payload: unknown): StoredResponse | undefined {
+  /** The part of a response that is stored; undefined for a failure, since repeating the request may succeed. */
+  private responseOf(payload: unknown): StoredResponse | undefined {
     const { statusCode: status } = this.reply;
     if (status >= 500 || this.isForgotten) return undefined;
     if (payload !== undefined && payload !== null && typeof payload !== 'string' && !Buffer.isBuffer(payload))
@@ -153,20 +153,20 @@ function claimsHashOf(request: HttpRequest): string {
   return createHash('sha256').update(JSON.stringify(claims)).digest('hex');
 }
 
-/** Whether a request has the same claims as the one that an answer was stored for. */
+/** Whether a request has the same claims as the one that a response was stored for. */
 export function isOfSameClaims({ claims }: StoredResponse, request: HttpRequest): boolean {
   return claims === claimsHashOf(request);
 }
 
 /**
- * Waits for a command only until the answer is due.
+ * Waits for a command only until the response is due.
  *
  * @throws DatabaseUnavailableError if it takes longer
  */
 export function inTime<T>(request: HttpRequest, reply: HttpResponse, command: Promise<T>): Promise<T> {
-  // An answer that has begun is in time already.
+  // A response that has begun is in time already.
   const elapsed = rawOf(reply).headersSent ? 0 : request.platform.elapsedMs(reply);
-  const left = Math.max(COMMAND_AT_LEAST_MS, ANSWER_WITHIN_MS - elapsed);
+  const left = Math.max(COMMAND_AT_LEAST_MS, RESPOND_WITHIN_MS - elapsed);
   return withDeadline(command, left, () => new DatabaseUnavailableError());
 }
 
@@ -197,7 +197,7 @@ function relay(stream: Readable, max: number, settle: (body: Buffer | undefined)
   };
   const end = () => settle(length > max ? undefined : Buffer.concat(chunks));
 
-  /** Reads on without a reader, since the answer is still stored. */
+  /** Reads on without a reader, since the response is still stored. */
   async function drain(): Promise<void> {
     try {
       for await (const chunk of stream) {

@@ -13,7 +13,7 @@ export interface InsertSteps<T> {
   insert(id?: Types.ObjectId): Promise<T>;
 }
 
-/** Where the results of units of work are until the answer to their request is stored. */
+/** Where the results of units of work are until the response to their request is stored. */
 interface UnitResults {
   findResult(id: string): Promise<{ readonly result?: unknown } | undefined>;
   /** Stores a result by the unit's own transaction. @throws DuplicateValueError if there is one */

@@ -11,7 +11,7 @@ const HOUR_MS = 60 * 60 * 1_000;
 /** The hours whose keys may still exist: 24, and the current one. */
 const HOURS = 25;
 
-/** Space of a key with its indexes, without the answer. Unit: bytes. */
+/** Space of a key with its indexes, without the response. Unit: bytes. */
 const KEY_BYTES = 512;
 
 /** How long a sum is used before it is read again, with what other processes have added. Unit: milliseconds. */
@@ -45,7 +45,7 @@ interface Account {
   readonly limit: number;
 }
 
-/** How many bytes of keys and answers each client has in the database, whichever process has stored them. */
+/** How many bytes of keys and responses each client has in the database, whichever process has stored them. */
 @Injectable()
 export class StoredBytes implements BeforeApplicationShutdown {
   /** Of a tenant; of an address without a token; and of all of these. Unit: bytes. */
@@ -74,7 +74,7 @@ export class StoredBytes implements BeforeApplicationShutdown {
     return undefined;
   }
 
-  /** Counts a new key, or the answer to an earlier one. */
+  /** Counts a new key, or the response to an earlier one. */
   add(request: HttpRequest, bytes = KEY_BYTES): void {
     const hour = Math.floor(Date.now() / HOUR_MS);
     for (const { name } of this.accountsOf(request)) {

@@ -51,7 +51,7 @@ export class Metrics {
 @Module({ providers: [Metrics], exports: [Metrics] })
 export class MetricsModule {}
 
-/** Bucket bounds for durations, somewhat beyond the maximum time for an answer. Unit: seconds. */
+/** Bucket bounds for durations, somewhat beyond the maximum time for a response. Unit: seconds. */
 export const DURATION_BUCKETS: number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];

@@ -30,7 +30,7 @@ export interface ConnectionLimits {
   readonly headersMs: number;
   /** For a whole request body; a stream of lines may take longer. Unit: milliseconds. @default 20000 */
   readonly bodyMs: number;
-  /** Without progress of a request; an answer has at most twice as long. Unit: milliseconds. @default 30000 */
+  /** Without progress of a request; a response has at most twice as long. Unit: milliseconds. @default 30000 */
   readonly stallMs: number;
 }
 
@@ -79,7 +79,7 @@ export const MAX_BEHIND = 32;
  * reset. Call it once the listeners that answer requests are there.
  */
 export function boundQueuedResponses(server: Server): void {
-  const answerers = server.listeners('request') as RequestListener[];
+  const listeners = server.listeners('request') as RequestListener[];
   const unfinished = new WeakMap<Socket, Set<ServerResponse>>();
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
@@ -101,7 +101,7 @@ export function boundQueuedResponses(server: Server): void {
       closeInStages(socket);
       stopReading(socket);
     }
-    for (const answer of answerers) answer.call(server, request, response);
+    for (const listener of listeners) listener.call(server, request, response);
   });
 }
 
@@ -119,26 +119,26 @@ export class BrokenRequests {
   constructor(private readonly log: Pick<FastifyBaseLogger, 'info'>) {}
 
   /** Answers bytes that Node cannot read as HTTP. */
-  readonly answer = (cause: { code?: string }, socket: Socket): void => {
+  readonly respond = (cause: { code?: string }, socket: Socket): void => {
     if (isClosing(socket)) return;
     if (cause.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    const { status, headers, body } = this.answerOf(brokenRequestError(cause.code), socket);
+    const { status, headers, body } = this.responseOf(brokenRequestError(cause.code), socket);
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
     endInStages(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
   };
 
   /** Answers a request with an unknown expectation. Node's own 417 would have no body. */
-  readonly answerUnknownExpectation = ({ socket }: IncomingMessage, response: ServerResponse): void => {
+  readonly respondToUnknownExpectation = ({ socket }: IncomingMessage, response: ServerResponse): void => {
     const error = new FrameworkError('EXPECTATION_FAILED', errorMessages.expectationFailed);
-    const { status, headers, body } = this.answerOf(error, socket);
+    const { status, headers, body } = this.responseOf(error, socket);
     closeInStages(socket);
     response.writeHead(status, headers).end(body);
   };
 
-  private answerOf(error: FrameworkError, { remoteAddress: address }: Socket) {
+  private responseOf(error: FrameworkError, { remoteAddress: address }: Socket) {
     const { status, code } = error;
     const requestId = randomUUID();
     this.log.info({ requestId, address, status, code }, 'answered');
@@ -162,17 +162,17 @@ function brokenRequestError(code: string | undefined): FrameworkError {
   return new FrameworkError('MALFORMED_REQUEST', errorMessages.malformedHttp);
 }
 
-/** How long a client has to read its answer before the connection is reset. Unit: milliseconds. */
+/** How long a client has to read its response before the connection is reset. Unit: milliseconds. */
 const LINGER_MS = 1_000;
 
 /** Maximum remainder of a body to read and discard so that the connection can be kept. Unit: bytes. */
 const SMALL_REST = 65_536;
 
-/** Connections that close after the current answer. */
+/** Connections that close after the current response. */
 const closing = new WeakSet<Socket>();
 
 /**
- * Closes the connection if the answer comes before the end of the request's body, which is the case for
+ * Closes the connection if the response comes before the end of the request's body, which is the case for
  * errors and for reads with a body. The rest is not read, unless it is short. Only an import is answered
  * while its body is read.
  */
@@ -184,7 +184,7 @@ export function useStagedClose(fastify: FastifyInstance): void {
   });
 }
 
-/** Closes the connection after the answer if much of the request's body is still to come. */
+/** Closes the connection after the response if much of the request's body is still to come. */
 export function leaveRest(request: FastifyRequest, reply: FastifyReply): void {
   const isShort = Number(request.headers['content-length']) <= SMALL_REST;
   if (request.raw.complete || isShort || !hasBody(request)) return;
@@ -192,21 +192,21 @@ export function leaveRest(request: FastifyRequest, reply: FastifyReply): void {
   closeInStages(request.raw.socket);
 }
 
-/** Closes the connection in stages once an answer with `Connection: close` has been written. */
+/** Closes the connection in stages once a response with `Connection: close` has been written. */
 export function closeInStages(socket: Socket): void {
   closing.add(socket);
-  // Node calls this after such an answer.
+  // Node calls this after such a response.
   socket.destroySoon = () => endInStages(socket);
 }
 
-/** Whether a connection already has its last answer, so that nothing else it sends can be answered. */
+/** Whether a connection already has its last response, so that nothing else it sends can be answered. */
 export function isClosing(socket: Socket): boolean {
   return closing.has(socket);
 }
 
 /**
  * Closes a connection in stages (RFC 9112, section 9.6). Otherwise bytes that are still arriving would cause
- * a reset, which may reach the client before it has read its answer.
+ * a reset, which may reach the client before it has read its response.
  *
  * @param last sent before closing
  */

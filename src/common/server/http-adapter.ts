@@ -15,7 +15,7 @@ import {
   useStagedClose,
 } from './connections.js';
 import { KnownPaths } from './known-paths.js';
-import { AnswerLog } from './request-log.js';
+import { ResponseLog } from './request-log.js';
 import { useCacheControl, useCompression } from './responses.js';
 
 /** Settings of the HTTP server. */
@@ -28,7 +28,7 @@ interface HttpOptions {
   limits?: Partial<ConnectionLimits>;
 }
 
-/** How long a connection stays open after an answer while the server closes. Unit: milliseconds. */
+/** How long a connection stays open after a response while the server closes. Unit: milliseconds. */
 const CLOSING_KEEP_ALIVE_MS = 100;
 
 const REQUEST_ID = /^[\w.-]{1,64}$/;
@@ -47,10 +47,10 @@ export function createHttpAdapter({
     connectionTimeout: stallMs,
     trustProxy: trustedProxies.length > 0 && trustedProxies,
     loggerInstance: logger,
-    logController: new AnswerLog(),
+    logController: new ResponseLog(),
     return503OnClosing: false,
     http: {
-      // Node's own answer would have no body; the hook below rejects the request instead.
+      // Node's own response would have no body; the hook below rejects the request instead.
       requireHostHeader: false,
       headersTimeout: headersMs,
       connectionsCheckingInterval: headersMs / 5,
@@ -66,7 +66,7 @@ export function createHttpAdapter({
       leaveRest(request, reply);
       sendProblem(error, request, reply);
     },
-    clientErrorHandler: broken.answer,
+    clientErrorHandler: broken.respond,
   });
   const fastify = adapter.getInstance<FastifyInstance>();
   fastify.addHook('onRequest', (request, reply, done) => {
@@ -76,17 +76,17 @@ export function createHttpAdapter({
   });
   // After every onRequest hook: CORS answers preflights there, and also adds its headers to these errors.
   fastify.addHook('preParsing', (request, reply, _payload, done) => {
-    if (request.is404) adapter.knownPaths.answer(request, reply, done);
+    if (request.is404) adapter.knownPaths.respond(request, reply, done);
     else done();
   });
   boundConnections(fastify.server, maxConnections);
   boundQueuedResponses(fastify.server);
-  fastify.server.on('checkExpectation', broken.answerUnknownExpectation);
-  useBodyTimeout(fastify, bodyMs, (socket) => broken.answer({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, socket));
+  fastify.server.on('checkExpectation', broken.respondToUnknownExpectation);
+  useBodyTimeout(fastify, bodyMs, (socket) => broken.respond({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, socket));
   useStagedClose(fastify);
   useCacheControl(fastify);
   useCompression(fastify);
-  // If an answer ends after the others were closed, its connection would delay the shutdown as long as its
+  // If a response ends after the others were closed, its connection would delay the shutdown as long as its
   // client keeps it.
   fastify.addHook('preClose', (done) => {
     fastify.server.keepAliveTimeout = CLOSING_KEEP_ALIVE_MS;

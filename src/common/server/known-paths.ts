@@ -49,14 +49,14 @@ export class KnownPaths {
         exposeHeadRoute: false,
         config: { rejects: true },
         // A route's own hook runs after the global ones of its kind, and before the body is read.
-        onRequest: (request, reply, done) => this.answer(request, reply, done),
+        onRequest: (request, reply, done) => this.respond(request, reply, done),
         handler: () => undefined,
       });
     }
   }
 
   /** Answers a request that has no route: OPTIONS with what the path can do, anything else with an error. */
-  answer(request: FastifyRequest, reply: FastifyReply, done: (error: Error) => void): void {
+  respond(request: FastifyRequest, reply: FastifyReply, done: (error: Error) => void): void {
     const methods = request.method === 'OPTIONS' && this.methodsOf(request);
     if (methods) void reply.status(204).headers(optionsOf(methods)).send();
     else done(this.errorOf(request));

@@ -40,7 +40,7 @@ declare module 'fastify' {
 }
 
 /**
- * From the arrival of a request to the first byte of its answer, with time for that byte to arrive. Unit:
+ * From the arrival of a request to the first byte of its response, with time for that byte to arrive. Unit:
  * milliseconds.
  */
 const DEADLINE_MS = 4_800;
@@ -130,7 +130,7 @@ function leave(request: FastifyRequest): void {
   load.slot.leave();
 }
 
-/** Answers in place of a handler that takes too long. Its own answer is then ignored. */
+/** Answers in place of a handler that takes too long. Its own response is then ignored. */
 function giveUp(request: FastifyRequest, reply: FastifyReply): void {
   leave(request);
   if (reply.sent || reply.raw.headersSent) return;

@@ -105,11 +105,11 @@ export function useRequestLog(fastify: FastifyInstance, { registry }: Metrics, s
   });
 }
 
-/** Requests whose answer has failed after its head was sent. */
+/** Requests whose response has failed after its head was sent. */
 const brokenOff = new WeakSet<FastifyRequest>();
 
-/** Has Fastify log nothing of requests, except for a failure that their answers can no longer tell. */
-export class AnswerLog extends LogController {
+/** Has Fastify log nothing of requests, except for a failure that their responses can no longer tell. */
+export class ResponseLog extends LogController {
   constructor() {
     super({ disableRequestLogging: true, requestIdLogLabel: 'requestId' });
   }

@@ -48,9 +48,9 @@ function headersOf(options: Parameters<typeof helmet>[0]): Readonly<Record<strin
 }
 
 /**
- * Adds a `Cache-Control` to every answer that has none (RFC 9111, section 5.2.2). Any cache may store reads
+ * Adds a `Cache-Control` to every response that has none (RFC 9111, section 5.2.2). Any cache may store reads
  * without a token. Reads with a token may be stored by their client only, and only with an `ETag`. Both must
- * be revalidated each time. Other answers must not be stored.
+ * be revalidated each time. Other responses must not be stored.
  */
 export function useCacheControl(fastify: FastifyInstance): void {
   fastify.addHook('onSend', (request, reply, _payload, done) => {
@@ -66,9 +66,9 @@ function directiveOf({ method, headers }: FastifyRequest, reply: FastifyReply): 
   return reply.hasHeader('ETag') ? 'private, no-cache' : 'no-store';
 }
 
-/** Answers below this size would hardly become smaller. Unit: bytes. */
+/** Responses below this size would hardly become smaller. Unit: bytes. */
 const MIN_BYTES = 1_024;
-/** Maximum number of answers to compress at a time; others are sent as they are. Each takes up to 300 KiB. */
+/** Maximum number of responses to compress at a time; others are sent as they are. Each takes up to 300 KiB. */
 const MAX_AT_A_TIME = 32;
 
 // A level that compresses about 100 MiB a second in little memory. Each part of a stream is sent as soon as it is ready.

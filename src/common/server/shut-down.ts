@@ -31,7 +31,7 @@ export interface ShutdownOptions {
 
 /**
  * Shuts the process down gracefully on SIGTERM or SIGINT, with exit code 0 within ten seconds. First
- * `/health/ready` answers 503 while connections stay usable; then no new ones are accepted, and each answer
+ * `/health/ready` answers 503 while connections stay usable; then no new ones are accepted, and each response
  * closes its connection. Running requests and hooks finish before the application and its database are
  * closed. A second signal has no effect. Use it instead of Nest's `enableShutdownHooks`:
  *
@@ -99,7 +99,7 @@ async function finishRequests(app: NestFastifyApplication, connections: OpenConn
   clearTimeout(cutOff);
 }
 
-/** How long a client may take to send its next request, whose answer then closes the connection. Unit: milliseconds. */
+/** How long a client may take to send its next request, whose response then closes the connection. Unit: milliseconds. */
 const NEXT_REQUEST_MS = 1_500;
 /** How often to look whether all connections are closed before that. Unit: milliseconds. */
 const CHECK_MS = 25;
@@ -126,14 +126,14 @@ class OpenConnections {
     });
   }
 
-  /** Accepts no more connections, closes each one with its next answer, and then ends those that are idle. */
+  /** Accepts no more connections, closes each one with its next response, and then ends those that are idle. */
   async giveUp(): Promise<void> {
     await this.stopListening();
     for (const response of this.unanswered) endWith(response);
     this.server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
       endWith(response);
     });
-    // For answers that were already being sent.
+    // For responses that were already being sent.
     this.server.keepAliveTimeout = NEXT_REQUEST_MS;
     const deadline = performance.now() + NEXT_REQUEST_MS;
     while (this.sockets.size > 0 && performance.now() < deadline) await pause(CHECK_MS);
@@ -150,7 +150,7 @@ class OpenConnections {
     const { server } = this;
     const listeners = server.listeners('connection') as ((socket: Socket) => void)[];
     const accepted: Socket[] = [];
-    // They are answered afterwards: an answer lets its client open the next one.
+    // They are answered afterwards: a response lets its client open the next one.
     server.removeAllListeners('connection').on('connection', (socket: Socket) => accepted.push(socket));
     await quiet(() => accepted.length);
     // The HTTP server's own close would end idle connections at once, although a request may be on its way.

@@ -13,7 +13,7 @@ import { hasMiddleware, hasOwnValidators } from '../store/shared-writes.js';
 import { type ItemResult, type Items, WriteOrder, type WriteSlot } from './items.js';
 import type { BulkRequest, Operation } from './operation.js';
 
-/** The answer to a bulk request. */
+/** The response to a bulk request. */
 export interface BulkResults {
   /** Whether all operations of an atomic request were carried out, or none. */
   readonly committed?: boolean;
@@ -197,13 +197,13 @@ function meet(kind: ItemKind, definition: CrudDefinition, service: AnyService): 
 }
 
 /**
- * How long the answer waits for results. After that it begins, so that the client sees progress. Unit:
+ * How long the response waits for results. After that it begins, so that the client sees progress. Unit:
  * milliseconds.
  */
 const PATIENCE_MS = 4_000;
 
-/** The answer to a bulk request: its results or, if they take long, a stream of the same JSON. */
-export async function bulkAnswer(results: Promise<BulkResults>): Promise<unknown> {
+/** The response to a bulk request: its results or, if they take long, a stream of the same JSON. */
+export async function bulkResponse(results: Promise<BulkResults>): Promise<unknown> {
   const ended = new AbortController();
   const late = pause(PATIENCE_MS, undefined, { signal: ended.signal }).catch(() => undefined);
   try {

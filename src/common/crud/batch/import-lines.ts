@@ -44,13 +44,13 @@ export function importLines(items: Items, service: AnyService): Readable {
       yield textOf(lines.number + 1, items.reject(new ShuttingDownError()));
     }
   }
-  const answer = Readable.from(results(), { objectMode: false });
+  const response = Readable.from(results(), { objectMode: false });
   slot.lost.addEventListener('abort', () => {
-    answer.destroy(slot.lost.reason as Error);
+    response.destroy(slot.lost.reason as Error);
     // Otherwise its end would wait for the next line.
     body.destroy();
   });
-  return answer;
+  return response;
 }
 
 /** The bytes of a body until it ends or the server closes; bytes that come later are thrown away. */

@@ -79,10 +79,10 @@ export class Items {
   /** The result of an item that the guards of its route reject; undefined if they let it pass. */
   async rejectionOf(item: Item): Promise<ItemResult | undefined> {
     const guardCheck = { isPassed: false };
-    const answer = await this.send(item, 0, undefined, guardCheck);
+    const response = await this.send(item, 0, undefined, guardCheck);
     if (guardCheck.isPassed) return undefined;
     // A filter may have turned the rejection into something else.
-    return answer.status < 400 ? { status: 403, code: 'FORBIDDEN' } : resultOf(item.kind, answer);
+    return response.status < 400 ? { status: 403, code: 'FORBIDDEN' } : resultOf(item.kind, response);
   }
 
   /** Counts a part of the request. */
@@ -97,7 +97,7 @@ export class Items {
     return this.room > 0 ? result : { status: result.status, code: result.code };
   }
 
-  /** The answer to an item that was not carried out. */
+  /** The response to an item that was not carried out. */
   reject(error: DomainError, item?: Item): Problem {
     const path = item ? this.pathOf(item) : pathOf(this.request);
     return toProblem(error, { path, id: idOf(this.request) });
@@ -146,7 +146,7 @@ export class Items {
   }
 }
 
-/** How much of an invalid identifier an answer repeats. Unit: characters. */
+/** How much of an invalid identifier a response repeats. Unit: characters. */
 const MAX_ID = 100;
 
 function withoutLast(path: string): string {

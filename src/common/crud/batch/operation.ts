@@ -113,7 +113,7 @@ function unknownMembers(value: Members, known: readonly string[], parent?: strin
   }));
 }
 
-/** Maximum number of unknown members listed in one answer. */
+/** Maximum number of unknown members listed in one response. */
 const MAX_VIOLATIONS = 50;
-/** How much of an unknown name an answer repeats. Unit: characters. */
+/** How much of an unknown name a response repeats. Unit: characters. */
 const MAX_NAME = 100;

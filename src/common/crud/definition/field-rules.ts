@@ -13,7 +13,7 @@ import type { Offered } from './query-definition.js';
 /** Who may read and write a field. */
 interface FieldRule {
   readonly read: CallerPredicate;
-  /** Nobody may write what they may not read: the answer to a write could tell of the value. */
+  /** Nobody may write what they may not read: the response to a write could tell of the value. */
   readonly write: CallerPredicate;
 }
 

@@ -10,7 +10,7 @@ import { filtersOf } from '../query/read-query.js';
 import { ARCHIVED_PARAMETER } from '../definition/archive.js';
 import type { AnyCrudOptions, CrudHandler } from '../options/crud-options.js';
 import {
-  answersRecord,
+  returnsRecord,
   type ControllerMetadata,
   generatedRoutesOf,
   ignoresBody,
@@ -73,7 +73,7 @@ export function documentRoute(
       ...(takesIfNoneMatch(route, definition) && { responses: NOT_MODIFIED }),
     }),
     documented(bodyOf(route, definition, classes)),
-    documented(answerOf(route, resource, classes)),
+    documented(responseOf(route, resource, classes)),
     ApiProblemsOf(
       { label: definition.label, contentTypes: contentTypesOf(route) },
       ...problemsOf(route, definition, isolation),
@@ -168,7 +168,9 @@ function takesKey({ body, consumes, method, reads }: Route): boolean {
 
 /** Whether a route answers with one record that the client may have already. */
 function takesIfNoneMatch(route: Route, definition: CrudDefinition): boolean {
-  return route.answer === 'get' || (route.method === RequestMethod.GET && answersRecord(route, definition));
+  return (
+    route.responseKind === 'get' || (route.method === RequestMethod.GET && returnsRecord(route, definition))
+  );
 }
 
 /** Whether an isolation source may have no value for a request, which is a 401. The router gives every parameter one. */
@@ -195,14 +197,18 @@ function bodyOf(route: Route, definition: CrudDefinition, classes: CrudClasses):
   return { body: createBody(type), models: [type] };
 }
 
-function answerOf(route: Route, { definition, routes }: ControllerMetadata, classes: CrudClasses): Operation {
-  const { answer, method, response, status } = route;
-  if (answer === 'import') return importOperation(status, classes);
-  if (answer === 'bulk') {
+function responseOf(
+  route: Route,
+  { definition, routes }: ControllerMetadata,
+  classes: CrudClasses,
+): Operation {
+  const { responseKind, method, response, status } = route;
+  if (responseKind === 'import') return importOperation(status, classes);
+  if (responseKind === 'bulk') {
     const kinds = (['create', 'update', 'del'] as const).filter((kind) => itemRouteOf(routes.values(), kind));
     return bulkOperation(status, classes, definition, kinds);
   }
-  if (answer !== 'own') return successOf(answer, status, classes, definition);
+  if (responseKind !== 'own') return successOf(responseKind, status, classes, definition);
   if (typeof response === 'string')
     return { responses: { [status]: { description: 'Done', content: { [response]: { schema: {} } } } } };
   const shape = response instanceof Shape ? response : undefined;
@@ -210,7 +216,7 @@ function answerOf(route: Route, { definition, routes }: ControllerMetadata, clas
   const isPage = shape?.form === 'page';
   const type = isPage ? classes.page : shown === definition.entity ? classes.record : documentedClass(shown);
   const headers = {
-    ...(answersRecord(route, definition) && ETAG),
+    ...(returnsRecord(route, definition) && ETAG),
     ...(method === RequestMethod.POST && REPLAYED_HEADER),
   };
   const schema = shape?.form === 'list' ? { type: 'array', items: refTo(type) } : refTo(type);
@@ -225,16 +231,16 @@ function problemsOf(
   definition: CrudDefinition,
   isolation: IsolationFields,
 ): (ErrorCode | number)[] {
-  const { answer, body, errors } = route;
+  const { responseKind, body, errors } = route;
   const { archive, path, schema, parent } = definition;
   const readsBody = body !== undefined || route.consumes !== undefined || ignoresBody(route);
   const filtersOfRoute = route.reads ? [...filtersOf(route.reads, definition.query).values()] : [];
-  const isRestore = answer === 'restore';
+  const isRestore = responseKind === 'restore';
   const isWrite = (body !== undefined && !isBatch(route) && !route.reads) || isRestore;
   const mayConflict =
     (body === 'update' && dependsOnRecord(definition)) ||
-    ((isRestore || answer === 'archive') && hasUpdateHook(definition)) ||
-    (answer === 'del' && definition.events !== undefined);
+    ((isRestore || responseKind === 'archive') && hasUpdateHook(definition)) ||
+    (responseKind === 'del' && definition.events !== undefined);
   const scopes =
     archive && takesArchived(route, definition) ? [isolation, archive.isolation.get] : [isolation];
   const when = (condition: boolean | undefined, ...codes: ErrorCode[]) => (condition ? codes : []);

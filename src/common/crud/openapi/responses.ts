@@ -6,7 +6,7 @@ import { NDJSON_TYPE } from '../../http/index.js';
 import { MAX_OPERATIONS } from '../batch/operation.js';
 import type { CrudBatchHandler } from '../options/crud-options.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { type AnswerKind, type ItemKind, onceFieldsOf } from '../routes/routes.js';
+import { type ItemKind, onceFieldsOf, type ResponseKind } from '../routes/routes.js';
 import type { CrudClasses } from './create-classes.js';
 import type { Operation } from './decorators.js';
 import { ID_SCHEMA } from './record-schema.js';
@@ -20,8 +20,8 @@ import {
   UpdatedResult,
 } from './schema-class.js';
 
-/** The answers whose successful response is the same for every resource. */
-type SuccessKind = Exclude<AnswerKind, CrudBatchHandler | 'own'>;
+/** The kinds of routes whose successful response is the same for every resource. */
+type SuccessKind = Exclude<ResponseKind, CrudBatchHandler | 'own'>;
 
 function header(description: string, example: string): HeaderObject {
   return { description, schema: { type: 'string', example } };
@@ -55,22 +55,22 @@ const RESULTS: Readonly<Partial<Record<SuccessKind, readonly [description: strin
 
 /** The successful response of a handler, and the classes that it refers to. */
 export function successOf(
-  answer: SuccessKind,
+  kind: SuccessKind,
   status: number,
   classes: CrudClasses,
   definition: CrudDefinition,
 ): Operation {
   const { record, read, part, page, created } = classes;
-  const [description, type] = RESULTS[answer] ?? ['', UpdatedResult];
-  const isRead = answer === 'list' || answer === 'get';
+  const [description, type] = RESULTS[kind] ?? ['', UpdatedResult];
+  const isRead = kind === 'list' || kind === 'get';
   return {
     models: [
       ...[record, read, ...created, type],
       ...(part && isRead ? [part] : []),
-      ...(answer === 'list' ? [page] : []),
+      ...(kind === 'list' ? [page] : []),
     ],
     responses: {
-      [status]: SUCCESSES[answer]?.(classes, definition) ?? { description, content: content(refTo(type)) },
+      [status]: SUCCESSES[kind]?.(classes, definition) ?? { description, content: content(refTo(type)) },
     },
   };
 }

@@ -129,7 +129,7 @@ export function isListOf(value: unknown, isEntry: (entry: unknown) => boolean): 
   return Array.isArray(value) && value.every(isEntry);
 }
 
-/** Accepts the names of members of an answer. */
+/** Accepts the names of members of a response. */
 export const unstored = listOf(
   (name) => typeof name === 'string' && name !== '',
   'a list of the answer\'s members, such as ["secret"]',

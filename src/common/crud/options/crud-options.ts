@@ -138,7 +138,7 @@ export interface CrudQueryOptions<Entity> {
 export interface CrudRouteOptions {
   /**
    * Guards of the route, after the TenantGuard. They guard everything that reaches the action: those of `get`
-   * also references, expansions and answers that would show the record.
+   * also references, expansions and responses that would show the record.
    *
    * @default none; for `restore`, those of `update` and `del`
    */
@@ -300,7 +300,7 @@ export interface CrudOptions<
   archive?: CrudArchive<Entity>;
 
   /**
-   * Fields that only some callers read or write. For all others a field is not there: no answer, filter, order,
+   * Fields that only some callers read or write. For all others a field is not there: no response, filter, order,
    * cursor or expansion tells of it, and a body with it is a 403. Who may not read a field may not write it either.
    * Code is not asked: hooks, services and own routes set any field.
    *

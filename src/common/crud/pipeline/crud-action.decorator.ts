@@ -43,7 +43,7 @@ export interface CrudActionOptions {
   /** Class of the headers that the route reads, by their names. `@Headers()` gives their values. @default none */
   headers?: Type<object>;
   /**
-   * Class of the answer, `listOf(Class)` or `pageOf(Entity)`. Records of the entity are shown as on every other
+   * Class of the response, `listOf(Class)` or `pageOf(Entity)`. Records of the entity are shown as on every other
    * route. One record comes with its `ETag`: a GET takes `If-None-Match`, and a route that is isolated as `update` or
    * `del` takes `If-Match` for the record that it changes, with or without an id in the path. Or the media type of a
    * `StreamableFile`, such as `application/pdf`; a star stands for any.
@@ -80,7 +80,7 @@ interface OwnRoute {
 
 /**
  * Makes a method a route of the resource. The route is scoped like one of the resource's actions, validates
- * its body strictly, is documented, and answers errors as problems. To replace a disabled action, use its
+ * its body strictly, is documented, and answers errors with problems. To replace a disabled action, use its
  * method and path.
  *
  * ```ts
@@ -107,7 +107,7 @@ export function CrudAction(resource: AnyCrudOptions, options: CrudActionOptions)
       path,
       status: said.status ?? (method === 'POST' ? 201 : 200),
       ...queryOf(query),
-      answer: 'own',
+      responseKind: 'own',
       response: said.response ?? (resource.entity as Type<object>),
       summary: () => summary ?? sentence(handler),
       errors: said.errors ?? (hasId ? ['RECORD_NOT_FOUND'] : []),

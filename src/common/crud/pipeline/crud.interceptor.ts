@@ -32,7 +32,7 @@ import { readBodyQuery } from '../query/read-body.js';
 import { isPageQuery, readQuery } from '../query/read-query.js';
 import { CrudRegistry, type CrudResource } from '../service/crud-resource.js';
 import { Expansion, isReadable } from '../service/readable-records.js';
-import { answer, prefersRepresentation, reservePage } from './answers.js';
+import { prefersRepresentation, reservePage, respond } from './respond.js';
 import { planOf, type RoutePlan } from './plan.js';
 import { permittedPart } from './replays.js';
 
@@ -58,7 +58,7 @@ export interface Call extends RoutePlan {
 }
 
 /**
- * The way of every request to a resource, after its caller was identified: scope, key, input, verb, answer. It is set on
+ * The way of every request to a resource, after its caller was identified: scope, key, input, verb, response. It is set on
  * the class and replaces the raw identifiers, query and body with checked ones, so that a decorator on an override
  * cannot bypass a check.
  */
@@ -90,7 +90,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
     return isKeyed ? super.intercept(context, { handle }) : handle();
   }
 
-  /** Reads the request strictly, runs its handler, and returns the answer. */
+  /** Reads the request strictly, runs its handler, and returns the response. */
   private async carryOut(call: Call, next: CallHandler): Promise<unknown> {
     const { definition, reply, request, route, scope } = call;
     const { context } = scope;
@@ -105,7 +105,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
       await read(call, resource);
       // Each item of a batch has its own check.
       if (!call.isBatch) await resource.parents?.require(route?.action ?? 'get', scope);
-      if (call.takesIfMatch && route?.answer === 'own') await requireTags(call, resource);
+      if (call.takesIfMatch && route?.responseKind === 'own') await requireTags(call, resource);
       if (context.query && isPageQuery(context.query)) await reservePage(call, context.query);
       result = await lastValueFrom(next.handle(), { defaultValue: undefined });
     } catch (error) {
@@ -114,7 +114,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
     const expand = context.query?.expand;
     const expansion = expand && new Expansion(this.registry, scope, expand);
     const maySee = (record: Stored<object>) => isReadable(resource, scope, route?.action ?? 'get', record);
-    const answered = await answer(result, { ...call, expansion, maySee });
+    const answered = await respond(result, { ...call, expansion, maySee });
     // Express asks the file what to do about an error; that of Nest sends a text.
     if (answered !== result && answered instanceof StreamableFile)
       answered.setErrorHandler((error) => sendProblem(error, request, reply));
@@ -211,7 +211,7 @@ async function recall(
   resource: CrudResource,
 ): Promise<unknown> {
   const isRejection = toDomainError(error, request.platform).status < 500;
-  if (!isRejection || route?.answer !== 'create') throw error;
+  if (!isRejection || route?.responseKind !== 'create') throw error;
   const record = await resource.writes.recall(scope, request.body as object);
   if (!record) throw error;
   return record;

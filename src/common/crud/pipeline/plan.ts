@@ -42,7 +42,7 @@ export interface RoutePlan {
   readonly items: readonly IsolationFields[];
   /** Whether it carries many writes, each with the scope of its own action. */
   readonly isBatch: boolean;
-  /** The hidden fields that the answer to a create shows once. */
+  /** The hidden fields that the response to a create shows once. */
   readonly onceFields: readonly string[];
   /** Whether the body is that of a create or an update, whose fields callers may not be allowed to write. */
   readonly isInput: boolean;

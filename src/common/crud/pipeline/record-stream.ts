@@ -88,7 +88,7 @@ export async function streamRecords(
       );
     },
   });
-  // Without its end, the answer cannot be mistaken for a whole one.
+  // Without its end, the response cannot be mistaken for a whole one.
   slot.lost.addEventListener('abort', () => stream.destroy(slot.lost.reason as Error));
   return stream;
 }

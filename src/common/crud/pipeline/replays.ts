@@ -17,38 +17,38 @@ import { metadataOf } from './plan.js';
 import { isGuarded } from './route-guards.js';
 
 /**
- * The part of a stored answer that the guards let the sender of a repeated request have now: a key belongs to a tenant
+ * The part of a stored response that the guards let the sender of a repeated request have now: a key belongs to a tenant
  * and its subject, whose rights may be others by then.
  */
 export async function permittedPart(
-  answer: StoredResponse,
+  response: StoredResponse,
   call: Call,
   resource: CrudResource,
 ): Promise<StoredResponse> {
-  if (call.route?.answer === 'create') return permittedCreate(answer, call, resource);
-  return call.route?.answer === 'bulk' ? permittedBulk(answer, call) : answer;
+  if (call.route?.responseKind === 'create') return permittedCreate(response, call, resource);
+  return call.route?.responseKind === 'bulk' ? permittedBulk(response, call) : response;
 }
 
 /** Without the record, if the sender may not get it, or may see another one in it. */
 async function permittedCreate(
-  answer: StoredResponse,
+  response: StoredResponse,
   call: Call,
   resource: CrudResource,
 ): Promise<StoredResponse> {
-  const headers = new Map(answer.headers);
-  if (!headers.delete('preference-applied')) return answer;
+  const headers = new Map(response.headers);
+  if (!headers.delete('preference-applied')) return response;
   const _id = /[0-9a-f]{24}$/.exec(headers.get('location') ?? '')?.[0];
-  if (_id !== undefined && (await maySee(_id, answer, call, resource))) return answer;
-  return { ...answer, headers: [...headers], body: Buffer.from(JSON.stringify({ _id })) };
+  if (_id !== undefined && (await maySee(_id, response, call, resource))) return response;
+  return { ...response, headers: [...headers], body: Buffer.from(JSON.stringify({ _id })) };
 }
 
 async function maySee(
   id: string,
-  answer: StoredResponse,
+  response: StoredResponse,
   { definition, reply, request, route, scope }: Call,
   resource: CrudResource,
 ): Promise<boolean> {
-  if (isShownByCaller(definition) && !isOfSameClaims(answer, request)) return false;
+  if (isShownByCaller(definition) && !isOfSameClaims(response, request)) return false;
   contextOf(request).reply = reply;
   const { parent } = definition;
   const above = parent && { [parent.field]: scope.params[parent.param] };
@@ -58,16 +58,16 @@ async function maySee(
 
 /** With a rejection in place of the result of each item that the guards of its own route reject. */
 async function permittedBulk(
-  answer: StoredResponse,
+  response: StoredResponse,
   { controller, reply, request }: Call,
 ): Promise<StoredResponse> {
   // If the operations are read already, this request has just carried them out, guards included.
-  if (answer.status >= 400 || !isPlainObject(request.body)) return answer;
+  if (response.status >= 400 || !isPlainObject(request.body)) return response;
   const rejections = await refusalsOf(request.body, new Items(request, reply, controller), controller);
-  if (rejections.size === 0) return answer;
-  const bulk = JSON.parse(answer.body.toString()) as BulkResults;
+  if (rejections.size === 0) return response;
+  const bulk = JSON.parse(response.body.toString()) as BulkResults;
   const results = bulk.results.map((result, number) => rejections.get(number) ?? result);
-  return { ...answer, body: Buffer.from(JSON.stringify({ ...bulk, results })) };
+  return { ...response, body: Buffer.from(JSON.stringify({ ...bulk, results })) };
 }
 
 async function refusalsOf(

@@ -19,7 +19,7 @@ import { pathOfRoute, metadataOf } from './plan.js';
 
 type Params = Readonly<Record<string, string>>;
 
-/** The answer of guards that cannot be asked. */
+/** The response of guards that cannot be asked. */
 const CLOSED: SubResponse = { status: 403, body: 'Forbidden resource' };
 
 /** Whether anything but the generator's own guard decides who may use a route. */
@@ -40,7 +40,7 @@ function hasGuards(controller: Type<object>, { handler }: Route): boolean {
  * Asks the guards of a route whether the sender of another request may use it. They see a request to their
  * own route, with its path parameters and an empty body.
  *
- * @returns the answer to a sender who may not; a guard that throws is one that rejects
+ * @returns the response to a sender who may not; a guard that throws is one that rejects
  */
 async function rejectionOf(
   controller: Type<object>,
@@ -53,7 +53,7 @@ async function rejectionOf(
   const isKnown = (path.match(/(?<=:)\w+/g) ?? []).every((name) => name in params);
   if (!reply || !isKnown) return CLOSED;
   const guardCheck = { isPassed: false };
-  const answer = await request.platform.subRequests.send(
+  const response = await request.platform.subRequests.send(
     { ...route, controller },
     {
       method: RequestMethod[route.method],
@@ -67,7 +67,7 @@ async function rejectionOf(
   );
   if (guardCheck.isPassed) return undefined;
   // A filter may have turned the rejection into something else.
-  return answer.status < 400 ? CLOSED : answer;
+  return response.status < 400 ? CLOSED : response;
 }
 
 /** Path parameters without an identifier, which tell when a guard looks for one. */
@@ -152,9 +152,9 @@ export class InheritedGuard implements CanActivate {
       if (!route || !isGuarded(controller, route, request)) continue;
       let isAboutRecord = false;
       const told = 'id' in params ? params : withoutId(params, () => (isAboutRecord = true));
-      const answer = await rejectionOf(controller, route, told, request, reply);
+      const response = await rejectionOf(controller, route, told, request, reply);
       // Guards that decide record by record cannot decide about all of them.
-      const rejection = isAboutRecord ? CLOSED : answer;
+      const rejection = isAboutRecord ? CLOSED : response;
       if (!rejection) continue;
       const isUnidentified = (rejection.body as { code?: unknown }).code === 'UNAUTHENTICATED';
       if (isUnidentified) throw new UnauthenticatedError(needsToken(isolationOf(context)));

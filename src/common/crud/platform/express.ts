@@ -86,7 +86,7 @@ export const readExpressBody: Handler = (request, response, next) => {
   });
 };
 
-/** Express tags what it sends by its bytes. The answer to a write is no representation that a condition may name. */
+/** Express tags what it sends by its bytes. The response to a write is no representation that a condition may name. */
 function omitWeakTag(response: ServerResponse): void {
   const { writeHead } = response;
   response.writeHead = (...head: unknown[]) => {

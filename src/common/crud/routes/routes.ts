@@ -10,7 +10,7 @@ import type { CrudAction, CrudBatchHandler, CrudHandler } from '../options/crud-
 import { HANDLERS } from '../options/option-names.js';
 import type { ReadKind } from '../query/list-query.js';
 
-/** What a route takes or answers with, other than one object of a class. */
+/** What a route takes or responds with, other than one object of a class. */
 export class Shape<Form extends 'list' | 'page' | 'patch'> {
   constructor(
     readonly form: Form,
@@ -18,10 +18,10 @@ export class Shape<Form extends 'list' | 'page' | 'patch'> {
   ) {}
 }
 
-/** An answer that is a list of records of the entity, or of objects of another class. */
+/** A response that is a list of records of the entity, or of objects of another class. */
 export const listOf = (type: Type<object>) => new Shape('list', type);
 
-/** An answer that is a page of records of the entity, as `page` of the service returns it. */
+/** A response that is a page of records of the entity, as `page` of the service returns it. */
 export const pageOf = (entity: Type<object>) => new Shape('page', entity);
 
 /** A body that is a merge patch (RFC 7396) of a class: every field is optional, and null removes one. */
@@ -33,8 +33,8 @@ export const patchOf = (input: Type<object>) => new Shape('patch', input);
  */
 export type BodyKind = 'create' | 'update' | 'query' | BatchBody | Type<object> | Shape<'patch'>;
 
-/** How the result of a handler becomes a response; see `pipeline/answers.ts`. */
-export type AnswerKind = CrudHandler | CrudBatchHandler | 'archive' | 'own';
+/** How the result of a handler becomes a response; see `pipeline/respond.ts`. */
+export type ResponseKind = CrudHandler | CrudBatchHandler | 'archive' | 'own';
 
 /**
  * Everything that the generator knows about a route. Routing, isolation, validation, responses and
@@ -60,8 +60,8 @@ export interface Route {
   readonly headers?: Type<object>;
   /** Kind of the typed query: filters, orders and pages, as the resource declares them. */
   readonly reads?: ReadKind;
-  readonly answer: AnswerKind;
-  /** Class of the response, if it is not the one that `answer` implies, or media type of a file. */
+  readonly responseKind: ResponseKind;
+  /** Class of the response, if it is not the one that `responseKind` implies, or media type of a file. */
   readonly response?: Type<object> | Shape<'list' | 'page'> | string;
   readonly guards?: readonly (Type<CanActivate> | CanActivate)[];
   readonly decorators?: readonly MethodDecorator[];
@@ -73,7 +73,7 @@ export interface Route {
   readonly errors: readonly (ErrorCode | number)[];
   /** Members of the response that a replay leaves out. @default none */
   readonly unstored?: readonly string[];
-  /** Whether the handler is the generated one, and only the answer sees what it returns. @default false */
+  /** Whether the handler is the generated one, and only the response sees what it returns. @default false */
   readonly isUncustomised?: boolean;
 }
 
@@ -100,21 +100,21 @@ export function takesInput(definition: CrudDefinition, route: Route): boolean {
   );
 }
 
-/** Whether a route of your own answers with a record of the resource. */
-export const answersRecord = ({ answer, response }: Route, { entity }: CrudDefinition) =>
-  answer === 'own' && response === entity;
+/** Whether a route of your own responds with a record of the resource. */
+export const returnsRecord = ({ responseKind, response }: Route, { entity }: CrudDefinition) =>
+  responseKind === 'own' && response === entity;
 
-/** Whether a route changes a record and answers with it, or changes the one that its path names, so that it takes `If-Match`. */
+/** Whether a route changes a record and responds with it, or changes the one that its path names, so that it takes `If-Match`. */
 export function takesIfMatch(route: Route, definition: CrudDefinition): boolean {
   const changes = route.action === 'update' || route.action === 'del';
-  return changes && (answersRecord(route, definition) || route.path.split('/').includes(':id'));
+  return changes && (returnsRecord(route, definition) || route.path.split('/').includes(':id'));
 }
 
 /** The kind of a batch's item: the name of the handler whose route it takes. */
 export type ItemKind = 'create' | 'update' | 'del';
 
-/** A row of the table. Its answer is that of its handler. */
-type Row<Action = CrudAction | undefined> = Omit<Route, 'handler' | 'action' | 'answer'> & {
+/** A row of the table. Its response is that of its handler. */
+type Row<Action = CrudAction | undefined> = Omit<Route, 'handler' | 'action' | 'responseKind'> & {
   readonly action: Action;
 };
 
@@ -208,11 +208,11 @@ export function generatedRoutesOf(definition: CrudDefinition): Route[] {
     const { summary, response, unstored } = definition.routes[handlerOf(route.handler)] ?? {};
     return {
       ...route,
-      answer: definition.archive && route.handler === 'del' ? 'archive' : handlerOf(route.handler),
+      responseKind: definition.archive && route.handler === 'del' ? 'archive' : handlerOf(route.handler),
       errors: [...new Set([...route.errors, ...errorsOf(definition, handlerOf(route.handler))])],
       unstored,
       ...(summary !== undefined && { summary: () => summary }),
-      ...(response && { response, answer: 'own' as const }),
+      ...(response && { response, responseKind: 'own' as const }),
     };
   });
 }

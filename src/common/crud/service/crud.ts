@@ -93,7 +93,7 @@ export class Crud {
           const aborted = unit.settled().then(() => session.abortTransaction());
           const over = aborted.catch(() => undefined).then(() => session.endSession());
           await Promise.race([over, pause(SETTLE_MS)]);
-          // Another attempt may have committed it, or this one without an answer.
+          // Another attempt may have committed it, or this one without a response.
           const done = await keyed?.result().catch(() => undefined);
           if (done) return done.result as T;
           // The function may have made an error of its own out of a conflict.

@@ -114,8 +114,8 @@ async function commandInTransaction(
   command: object,
 ): Promise<void> {
   const { session, ...others } = limits;
-  const answer = await db.db?.command({ ...command, ...others }, { session });
-  const [rejection] = (answer?.writeErrors ?? []) as mongo.ErrorDescription[];
+  const reply = await db.db?.command({ ...command, ...others }, { session });
+  const [rejection] = (reply?.writeErrors ?? []) as mongo.ErrorDescription[];
   if (rejection) throw new mongo.MongoServerError(rejection);
 }
 

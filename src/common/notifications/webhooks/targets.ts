@@ -106,11 +106,11 @@ const UNKNOWN_TO_DNS = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'ESERVFA
  */
 export const resolveName: ResolveName = async (name) => {
   const resolver = new Resolver({ timeout: 1_000, tries: 2 });
-  const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-  const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  const lookups = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  const addresses = lookups.flatMap((lookup) => (lookup.status === 'fulfilled' ? lookup.value : []));
   if (addresses.length > 0) return addresses;
-  for (const answer of answers) {
-    if (answer.status === 'rejected' && !UNKNOWN_TO_DNS.has(codeOf(answer.reason))) throw answer.reason;
+  for (const lookup of lookups) {
+    if (lookup.status === 'rejected' && !UNKNOWN_TO_DNS.has(codeOf(lookup.reason))) throw lookup.reason;
   }
   return (await lookup(name, { all: true })).map(({ address }) => address);
 };

@@ -105,7 +105,7 @@ export class WebhookSender {
       let interim = 0;
       // Only the status counts: errors in the body, such as invalid chunks, are not failures.
       const end = (error?: Error) => {
-        if (status === undefined) reject(error ?? new AnswerError(NOT_HTTP));
+        if (status === undefined) reject(error ?? new ResponseError(NOT_HTTP));
         else resolve(status);
         request.destroy();
       };
@@ -128,17 +128,17 @@ export class WebhookSender {
       });
       request.on('error', end);
       request.on('information', () => {
-        if (++interim > MAX_INTERIM) end(new AnswerError('The answer has too many interim answers.'));
+        if (++interim > MAX_INTERIM) end(new ResponseError('The answer has too many interim answers.'));
       });
-      request.on('upgrade', (_answer, socket) => {
+      request.on('upgrade', (_response, socket) => {
         socket.destroy();
-        end(new AnswerError('The answer switches protocols.'));
+        end(new ResponseError('The answer switches protocols.'));
       });
-      request.on('response', (answer) => {
+      request.on('response', (response) => {
         // Node also accepts 099, which is not a status (RFC 9110, section 15).
-        if ((answer.statusCode ?? 0) >= 100) status = answer.statusCode;
+        if ((response.statusCode ?? 0) >= 100) status = response.statusCode;
         if (status === undefined) end();
-        else drain(answer, end);
+        else drain(response, end);
       });
       request.end(message.body);
     });
@@ -167,19 +167,19 @@ export class WebhookSender {
 const NOT_HTTP = 'The answer is not HTTP.';
 
 /** The receiver's response is not valid HTTP. */
-class AnswerError extends Error {}
+class ResponseError extends Error {}
 
 /** Reads a body to its end, or as far as the limits allow. Only the status matters. */
-function drain(answer: http.IncomingMessage, done: () => void): void {
+function drain(response: http.IncomingMessage, done: () => void): void {
   const timer = setTimeout(done, DRAIN_MS);
   let read = 0;
-  answer.on('data', (chunk: Buffer) => {
+  response.on('data', (chunk: Buffer) => {
     read += chunk.length;
     if (read > MAX_BODY) done();
   });
   // Every way in which a body can end: its last byte, a reset, our own deadline.
-  answer.on('error', () => undefined);
-  answer.on('close', () => {
+  response.on('error', () => undefined);
+  response.on('close', () => {
     clearTimeout(timer);
     done();
   });
@@ -223,7 +223,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
 };
 
 function messageOf(error: unknown): string {
-  if (error instanceof TargetError || error instanceof AnswerError) return error.message;
+  if (error instanceof TargetError || error instanceof ResponseError) return error.message;
   // With several addresses, each has its own error.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   const code = String((first as { code?: unknown } | undefined)?.code ?? '');

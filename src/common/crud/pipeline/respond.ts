@@ -11,7 +11,7 @@ import {
   varyBy,
 } from '../../http/index.js';
 import { rawOf, whenClosed } from '../../platform/index.js';
-import { bulkAnswer, type BulkResults } from '../batch/carry-out.js';
+import { bulkResponse, type BulkResults } from '../batch/carry-out.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
 import { plain } from '../definition/output.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
@@ -20,7 +20,7 @@ import type { Stored } from '../options/records.js';
 import type { PageQuery } from '../query/list-query.js';
 import { type Page, pageIn, recordsOf } from '../query/pages.js';
 import { project } from '../query/read-query.js';
-import { type AnswerKind, answersRecord, Shape, TAKES_QUERY } from '../routes/routes.js';
+import { type ResponseKind, returnsRecord, Shape, TAKES_QUERY } from '../routes/routes.js';
 import type { Expansion } from '../service/readable-records.js';
 import { bytesOf, followSize } from '../store/shared-reads.js';
 import {
@@ -54,18 +54,18 @@ interface Results {
 const LIST_TYPES = ['application/json', NDJSON_TYPE, CSV_TYPE] as const;
 type ListType = (typeof LIST_TYPES)[number];
 
-/** Context of an answer. */
-export interface AnswerContext extends Call {
+/** Context of a response. */
+export interface ResponseContext extends Call {
   /** The references that the request expands. */
   readonly expansion: Expansion | undefined;
   /** Whether the caller may read a record that it has written. */
   readonly maySee: (record: Stored<object>) => Promise<boolean>;
 }
 
-type Answer<Kind extends AnswerKind> = (result: Results[Kind], context: AnswerContext) => unknown;
+type Responder<Kind extends ResponseKind> = (result: Results[Kind], context: ResponseContext) => unknown;
 
 /** Builds the response of each kind of handler, its body and its headers. */
-const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
+const RESPONDERS: { readonly [Kind in ResponseKind]: Responder<Kind> } = {
   create: async (record, context) => {
     const { request, reply } = context;
     const _id = record._id.toHexString();
@@ -78,7 +78,7 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
     const type = listType(context);
     const { reply, request, route } = context;
     // RFC 10008, section 3
-    if (route?.answer === 'list' && TAKES_QUERY) reply.header('Accept-Query', '"application/json"');
+    if (route?.responseKind === 'list' && TAKES_QUERY) reply.header('Accept-Query', '"application/json"');
     const page = pageIn(result);
     if (!page)
       return stream(result as AsyncIterable<Stored<object>>, context, type, (batch) =>
@@ -124,13 +124,13 @@ const ANSWERS: { readonly [Kind in AnswerKind]: Answer<Kind> } = {
   bulk: ({ results, atomic }, context) => {
     const answered = results.then((bulk) => unlessFailed(bulk, context));
     // An atomic one ends in time, or with an error.
-    return atomic ? answered : bulkAnswer(answered);
+    return atomic ? answered : bulkResponse(answered);
   },
   import: (results) => new StreamableFile(results, { type: NDJSON_TYPE }),
   own: (result, context) => {
     const { definition, reply, route } = context;
-    if (!route || !answersRecord(route, definition) || !isRecord(result)) return showAny(result, context);
-    if (route.method === RequestMethod.GET) return ANSWERS.get(result, context);
+    if (!route || !returnsRecord(route, definition) || !isRecord(result)) return showAny(result, context);
+    if (route.method === RequestMethod.GET) return RESPONDERS.get(result, context);
     reply.header('ETag', etagOf(result));
     return showAny(result, context);
   },
@@ -142,8 +142,8 @@ function unlessFailed(bulk: BulkResults, { scope }: Call): BulkResults {
   return bulk;
 }
 
-/** Whether a result is of the type that a kind of answer expects. */
-const FITS: { readonly [Kind in AnswerKind]?: (result: unknown) => boolean } = {
+/** Whether a result is of the type that a kind of response expects. */
+const FITS: { readonly [Kind in ResponseKind]?: (result: unknown) => boolean } = {
   create: isRecord,
   get: isRecord,
   list: (result) => pageIn(result) !== undefined || isAsyncIterable(result),
@@ -151,18 +151,18 @@ const FITS: { readonly [Kind in AnswerKind]?: (result: unknown) => boolean } = {
 };
 
 /** Turns a handler's result into the response. */
-export function answer(result: unknown, context: AnswerContext): unknown {
-  const kind = context.route?.answer ?? 'own';
+export function respond(result: unknown, context: ResponseContext): unknown {
+  const kind = context.route?.responseKind ?? 'own';
   // Your own interceptor may have wrapped the result.
-  return (ANSWERS[FITS[kind]?.(result) === false ? 'own' : kind] as Answer<'own'>)(result, context);
+  return (RESPONDERS[FITS[kind]?.(result) === false ? 'own' : kind] as Responder<'own'>)(result, context);
 }
 
-function show(record: Stored<object>, { definition, scope }: AnswerContext): object {
+function show(record: Stored<object>, { definition, scope }: ResponseContext): object {
   return project(definition.present(record, scope.caller), scope.context.query?.fields);
 }
 
 /** The record that a write answers with, if the client prefers that and may read it. */
-async function preferred(record: Stored<object>, context: AnswerContext): Promise<object | undefined> {
+async function preferred(record: Stored<object>, context: ResponseContext): Promise<object | undefined> {
   const { maySee, reply, request } = context;
   varyBy(reply, 'Prefer');
   if (!prefersRepresentation(request.headers.prefer) || !(await maySee(record))) return undefined;
@@ -171,34 +171,34 @@ async function preferred(record: Stored<object>, context: AnswerContext): Promis
 }
 
 /** The records of a page. An output gets a copy, since your own code may change its argument. */
-function shownOf(page: Page<Stored<object>>, { definition }: AnswerContext): readonly Stored<object>[] {
+function shownOf(page: Page<Stored<object>>, { definition }: ResponseContext): readonly Stored<object>[] {
   return definition.options.output === undefined ? recordsOf(page) : page.results;
 }
 
 /** The hidden fields that a create shows once, and that its handler has set. */
-function shownOnce(record: Stored<object>, { onceFields }: AnswerContext): object {
+function shownOnce(record: Stored<object>, { onceFields }: ResponseContext): object {
   const values = record as unknown as Record<string, unknown>;
   const names = onceFields.filter((name) => values[name] !== undefined);
   return Object.fromEntries(names.map((name) => [name, plain(values[name])]));
 }
 
 /** The records with the fields that the request asks for, and with its expanded references. */
-async function showAll(records: readonly Stored<object>[], context: AnswerContext): Promise<object[]> {
+async function showAll(records: readonly Stored<object>[], context: ResponseContext): Promise<object[]> {
   const shown = records.map((record) => show(record, context));
   await context.expansion?.expand(shown);
   return shown;
 }
 
 /** A list comes in the type that the client prefers; your own routes send the type that they document. */
-function listType({ route, request, reply }: AnswerContext): ListType {
-  if (route?.answer !== 'list') return 'application/json';
+function listType({ route, request, reply }: ResponseContext): ListType {
+  if (route?.responseKind !== 'list') return 'application/json';
   varyBy(reply, 'Accept');
   return preferredType(request.headers.accept, LIST_TYPES);
 }
 
 function stream<Each>(
   records: AsyncIterable<Each>,
-  context: AnswerContext,
+  context: ResponseContext,
   type: ListType,
   showEach: (batch: readonly Each[]) => Promise<object[]>,
 ) {
@@ -206,7 +206,7 @@ function stream<Each>(
   return file(inBatches(records, showEach), type, framingOf(type, context), slot);
 }
 
-function framingOf(type: ListType, { definition, scope }: AnswerContext): Framing {
+function framingOf(type: ListType, { definition, scope }: ResponseContext): Framing {
   if (type === CSV_TYPE) return csvOf(definition.viewOf?.(scope.caller) ?? definition, scope.context.query);
   return type === NDJSON_TYPE ? NDJSON : JSON_ARRAY;
 }
@@ -217,13 +217,13 @@ async function file(records: AsyncIterable<object>, type: ListType, framing: Fra
 }
 
 /**
- * The answer of your own route: records are shown as everywhere else, other values in the form that JSON
+ * The response of your own route: records are shown as everywhere else, other values in the form that JSON
  * should carry.
  */
-async function showAny(result: unknown, context: AnswerContext): Promise<unknown> {
+async function showAny(result: unknown, context: ResponseContext): Promise<unknown> {
   if (typeof result !== 'object' || result === null || result instanceof StreamableFile) return result;
   const page = pageIn(result);
-  if (page) return ANSWERS.list(page, context);
+  if (page) return RESPONDERS.list(page, context);
   const { definition, route } = context;
   const response = route?.response instanceof Shape ? route.response.type : route?.response;
   const isShown = (value: unknown) =>
@@ -237,7 +237,7 @@ async function showAny(result: unknown, context: AnswerContext): Promise<unknown
     return stream(result as AsyncIterable<object>, context, 'application/json', showEach);
   }
   if (isShown(result)) return (await showAll([result as Stored<object>], context))[0];
-  const isGenerated = route !== undefined && route.answer !== 'own';
+  const isGenerated = route !== undefined && route.responseKind !== 'own';
   return plain(result, partOf(context, response ? response === definition.entity : isGenerated));
 }
 
@@ -245,7 +245,7 @@ async function showAny(result: unknown, context: AnswerContext): Promise<unknown
  * Shows the records inside of other values: those of the entity as everywhere else, others with the fields that your code
  * gave them, without the revision, which is only for ETags, and what the caller may not read of the resource.
  */
-function partOf(context: AnswerContext, isOfEntity: boolean) {
+function partOf(context: ResponseContext, isOfEntity: boolean) {
   const { definition, scope } = context;
   const withheld = ['__v', ...hiddenFrom(definition.fieldRules, scope.caller)];
   const part = (value: object): unknown => {
@@ -271,7 +271,7 @@ function isAsyncIterable(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 }
 
-/** Whether a `Prefer` header (RFC 7240) asks for the whole record in answer to a write. */
+/** Whether a `Prefer` header (RFC 7240) asks for the whole record in response to a write. */
 export function prefersRepresentation(header: string | string[] | undefined): boolean {
   if (header === undefined) return false;
   const preferences = [header].flat().join(',').split(',');
@@ -297,7 +297,7 @@ declare module '../../platform/index.js' {
 const sizes = new WeakMap<CrudDefinition, number>();
 
 /**
- * Waits until there is memory for the requested page; the memory is released when the answer has been sent.
+ * Waits until there is memory for the requested page; the memory is released when the response has been sent.
  * While a request waits, others take its slot.
  *
  * @throws OverloadedError, TooManyRequestsError if no memory becomes free in time
