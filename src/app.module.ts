@@ -36,7 +36,7 @@ export function featuresOf(environment: Environment, { worker }: { worker: boole
   };
   return [
     { module: PostsModule },
-    TodosModule.forRoot({ form: environment.todosApi }),
+    TodosModule.forRoot({ implementation: environment.todosApi }),
     NotificationsModule.forRoot({ worker, targets }),
   ];
 }

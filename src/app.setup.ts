@@ -8,7 +8,7 @@ import {
   type ApiDescription,
   createCrudApp,
   type CrudAppOptions,
-  useExplorer,
+  useSwaggerUi,
 } from './common/server/index.js';
 import { describeWebhooks } from './common/notifications/index.js';
 import type { Environment } from './config/index.js';
@@ -28,7 +28,7 @@ export async function createApp(
   { api, ...options }: AppOptions = {},
 ): Promise<NestFastifyApplication> {
   const app = await createBareApp(root, environment, options);
-  if (environment.docs === 'on') useServiceExplorer(app, environment, api);
+  if (environment.docs === 'on') useServiceSwaggerUi(app, environment, api);
   return app;
 }
 
@@ -69,14 +69,14 @@ function postsAndTodosApi(environment: Environment): ApiDescription {
  *
  * @param api texts of another application
  */
-function useServiceExplorer(app: INestApplication, environment: Environment, api?: ApiDescription): void {
-  leadToExplorer(app);
-  useExplorer(app, { license: LICENSE, ...(api ?? postsAndTodosApi(environment)) });
+function useServiceSwaggerUi(app: INestApplication, environment: Environment, api?: ApiDescription): void {
+  leadToSwaggerUi(app);
+  useSwaggerUi(app, { license: LICENSE, ...(api ?? postsAndTodosApi(environment)) });
   if (!api) useLivePage(app);
 }
 
 /** Redirects a browser that requests `/` to the explorer. For every other client, the path does not exist. */
-function leadToExplorer(app: INestApplication): void {
+function leadToSwaggerUi(app: INestApplication): void {
   app.getHttpAdapter().get('/', (request: FastifyRequest, reply: FastifyReply) => {
     reply.header('Vary', 'Accept');
     if (request.headers.accept?.includes('text/html')) void reply.redirect('/docs');

@@ -7,11 +7,11 @@ import { Todo } from './todo.schema.js';
 /** The todo API in one of its two forms, which behave alike; see `TODOS_API`. */
 @Module({})
 export class TodosModule {
-  static forRoot({ form }: { form: 'generated' | 'handwritten' }): DynamicModule {
+  static forRoot({ implementation }: { implementation: 'generated' | 'handwritten' }): DynamicModule {
     return {
       module: TodosModule,
       imports: [
-        form === 'handwritten'
+        implementation === 'handwritten'
           ? HandwrittenTodosModule
           : CrudModule.forFeature({
               entity: Todo,

@@ -38,7 +38,7 @@ describeFields({
         ...['a', ['a', 'b', 'c'], [''], ['abcd'], [1], [null], [['a']], { 0: 'a', length: 1 }, {}],
       ],
     },
-    kind: 'text',
+    kind: 'string',
     list: true,
     schema: {
       type: 'array',

@@ -46,7 +46,7 @@ const is =
   (_target: object, name: string) => {
     EXPECTED[name] = { name, kind, schema, required: true, list: false, ...more };
   };
-const isText = (schema: JsonSchema = {}) => is('text', { type: 'string', ...schema });
+const isText = (schema: JsonSchema = {}) => is('string', { type: 'string', ...schema });
 const isInteger = (schema: JsonSchema = {}) => is('integer', { type: 'integer', ...schema });
 const isNumber = (schema: JsonSchema = {}) => is('number', { type: 'number', ...schema });
 const isEnum = (type: JsonSchema['type'], ...values: (string | number)[]) =>
@@ -75,8 +75,8 @@ class Everything {
   @isText({ format: 'uuid' }) @v.IsUUID() uuid!: string;
   @isText({ format: 'ipv4' }) @v.IsIP(4) ip!: string;
   @isText() @v.IsPhoneNumber() phone!: string;
-  @is('text', DATE) @v.IsDateString() dateString!: string;
-  @is('text', DATE) @v.IsISO8601() iso8601!: string;
+  @is('string', DATE) @v.IsDateString() dateString!: string;
+  @is('string', DATE) @v.IsISO8601() iso8601!: string;
   @isInteger() @v.IsInt() integer!: number;
   @isInteger({ minimum: 1, maximum: 5 }) @v.IsInt() @v.Min(1) @v.Max(5) bounded!: number;
   @isNumber({ minimum: 0.5 }) @v.Min(0.5) min!: number;
@@ -85,7 +85,7 @@ class Everything {
   @isNumber({ maximum: 0, exclusiveMaximum: true }) @v.IsNumber() @v.IsNegative() negative!: number;
   @isInteger({ maximum: -1 }) @v.IsInt() @v.IsNegative() negativeInteger!: number;
   @isInteger({ multipleOf: 3 }) @v.IsInt() @v.IsDivisibleBy(3) thirds!: number;
-  @is('flag', { type: 'boolean' }) @v.IsBoolean() flag!: boolean;
+  @is('boolean', { type: 'boolean' }) @v.IsBoolean() flag!: boolean;
   @is('timestamp', DATE) @v.IsDate() date!: Date;
   @is('timestamp', DATE, optional) @Type(() => Date) @v.IsOptional() typedDate?: Date;
   @isEnum('string', 'red', 'blue') @v.IsEnum(Colour) colour!: Colour;
@@ -98,14 +98,14 @@ class Everything {
   @is('nested', SIZE, { nested: Size }) @v.ValidateNested() @Type(() => Size) size!: Size;
   @is('nested', SIZE, { nested: Size }) @v.ValidateNested() designed!: Size;
   @isList('other', {}) @v.IsArray() anything!: unknown[];
-  @isList('text', { type: 'string' }, { minItems: 1, maxItems: 3, uniqueItems: true, example: ['news'] })
+  @isList('string', { type: 'string' }, { minItems: 1, maxItems: 3, uniqueItems: true, example: ['news'] })
   @v.IsArray()
   @v.IsString({ each: true })
   @v.ArrayMinSize(1)
   @v.ArrayMaxSize(3)
   @v.ArrayUnique()
   words!: string[];
-  @isList('text', { type: 'string', maxLength: 4 }, { minItems: 1, example: ['news'] })
+  @isList('string', { type: 'string', maxLength: 4 }, { minItems: 1, example: ['news'] })
   @v.MaxLength(4, { each: true })
   @v.ArrayNotEmpty()
   bare!: string[];
@@ -134,7 +134,7 @@ class Everything {
   @isNumber() @IsLucky() lucky!: number;
   @isText() @IsLucky() luckyText!: string;
   @is('other', {}) @IsLucky() luckyAny!: unknown;
-  @is('flag', { type: 'boolean', enum: [true] }) @v.Equals(true) accepted!: boolean;
+  @is('boolean', { type: 'boolean', enum: [true] }) @v.Equals(true) accepted!: boolean;
   @isText({ minLength: 1 }) @v.IsNotEmpty() named!: string;
   @is('integer', { type: 'integer' }, optional) @v.IsOptional() @v.IsInt() optional?: number;
   @is('integer', { type: 'integer' }, optional) @v.ValidateIf(() => true) @v.IsInt() conditional?: number;

@@ -87,7 +87,7 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
     [unvalidated('mood', 'Initialised')]: { input: { create: NoteInput, update: wrong.Initialised } },
     'Keeping has a field "updatedAt", which the service sets itself. Remove it.': { input: wrong.Keeping },
     'the input field "text" is a list, and Note.text in the schema is none.': { input: wrong.Listing },
-    [notHeld('text', 'flag', 'String')]: { input: wrong.Flagging },
+    [notHeld('text', 'boolean', 'String')]: { input: wrong.Flagging },
     [notHeld('deletedAt', 'integer', 'Date')]: { input: wrong.Counting },
     ...of('writeOnly', {
       ' must be a list of input fields.': 'text',

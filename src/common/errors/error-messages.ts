@@ -90,7 +90,7 @@ export const errorMessages = {
       ? `"${name}" must be a place with a longitude from -180 to 180 and a latitude from -90 to 90, in that order.`
       : `"${name}" has a value that cannot be indexed. Send another one.`,
   rejectedValues: 'The database cannot store the record with these values. Change them.',
-  wrongForm: (name: string) => `"${name}" does not have the required form.`,
+  wrongFormat: (name: string) => `"${name}" does not have the required form.`,
   notOneOf: (name: string, values: readonly unknown[]) =>
     `"${name}" must be one of ${values.map(String).join(', ')}.`,
   outOfBounds: (name: string, kind: 'min' | 'max' | 'minlength' | 'maxlength', limit: unknown) => {
@@ -147,10 +147,8 @@ export const errorMessages = {
   noSuchReference: (field: string, label: string) => `"${field}" names no ${label} that you can use.`,
   ownEntry: (field: string) => `"${field}" must keep the entry that lets you change the record.`,
   recordNotFound: (label: string) => `${label} not found`,
-  pathNotFound: (hasExplorer: boolean) =>
-    hasExplorer
-      ? 'There is no such path. See /docs for those that exist.'
-      : 'There is no such path. Check it.',
+  pathNotFound: (hasDocs: boolean) =>
+    hasDocs ? 'There is no such path. See /docs for those that exist.' : 'There is no such path. Check it.',
   methodNotAllowed: (method: string, allow: readonly string[]) =>
     `${method} is not possible on this path. Allowed: ${allow.join(', ')}.`,
   requestTimeout: 'The request did not arrive in time. Send it again.',

@@ -212,9 +212,8 @@ export class UnsupportedContentCodingError extends coded(
 ) {}
 
 /** No route has the requested path. The message names /docs, unless the service does not show its paths there. */
-export class PathNotFoundError extends coded<[hasExplorer?: boolean]>(
-  'PATH_NOT_FOUND',
-  (hasExplorer = true) => errorMessages.pathNotFound(hasExplorer),
+export class PathNotFoundError extends coded<[hasDocs?: boolean]>('PATH_NOT_FOUND', (hasDocs = true) =>
+  errorMessages.pathNotFound(hasDocs),
 ) {}
 
 /** The path exists, but accepts other methods (RFC 9110, section 15.5.6). */

@@ -46,7 +46,7 @@ function enumTypeOf(values: readonly unknown[]): JsonSchema['type'] {
 export function IsFlag(options: ScalarOptions<boolean> = {}): FieldDecorator {
   return scalar(options, {
     name: 'isFlag',
-    kind: 'flag',
+    kind: 'boolean',
     shape: 'true or false',
     accepts: (value) => typeof value === 'boolean',
     schema: { type: 'boolean' },

@@ -6,11 +6,11 @@ import type { JsonSchema } from './json-schema.js';
 
 /** The kinds of values that a field can hold. */
 export type FieldKind =
-  | 'text'
+  | 'string'
   | 'integer'
   | 'number'
   | 'decimal'
-  | 'flag'
+  | 'boolean'
   | 'timestamp'
   | 'identifier'
   | 'enum'

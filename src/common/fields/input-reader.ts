@@ -78,7 +78,7 @@ export class InputReader<T extends object> {
   }
 
   private async readAs(
-    form: 'whole' | 'patch' | 'merged',
+    mode: 'whole' | 'patch' | 'merged',
     body: unknown,
     { extras = false, unnamed = [] }: BodyOptions = {},
   ): Promise<object> {
@@ -86,8 +86,8 @@ export class InputReader<T extends object> {
     const violations = new ViolationList();
     const made: MadeObject[] = [];
     const value = readObject(this.type, body, {
-      isPartial: form !== 'whole',
-      isMerged: form === 'merged',
+      isPartial: mode !== 'whole',
+      isMerged: mode === 'merged',
       extras: extras ? this.extras : [],
       unnamed,
       violations,
@@ -303,12 +303,12 @@ function openValueViolations(value: unknown, context: ReadContext, name: string,
 const KINDS: Readonly<
   Record<FieldKind, { shape: string; fits: (value: unknown, choices?: readonly unknown[]) => boolean }>
 > = {
-  text: { shape: 'a string', fits: (value) => typeof value === 'string' },
+  string: { shape: 'a string', fits: (value) => typeof value === 'string' },
   decimal: { shape: 'a decimal string', fits: (value) => typeof value === 'string' },
   integer: { shape: 'a whole number', fits: Number.isInteger },
   // JSON can write numbers that are too large for a double, such as 1e999.
   number: { shape: 'a number', fits: Number.isFinite },
-  flag: { shape: 'true or false', fits: (value) => typeof value === 'boolean' },
+  boolean: { shape: 'true or false', fits: (value) => typeof value === 'boolean' },
   timestamp: { shape: TIMESTAMP_SHAPE, fits: isTimestampDate },
   identifier: { shape: 'an identifier of 24 hexadecimal digits', fits: isObjectId },
   enum: { shape: 'one of ', fits: (value, choices) => choices?.includes(value) !== false },

@@ -41,7 +41,7 @@ function textRule(bounds: TextBounds): FieldRule {
   const shape = textShape(bounds);
   return {
     name: 'isText',
-    kind: 'text',
+    kind: 'string',
     list: false,
     shape,
     rejection: (value) => textRejection(value, bounds),

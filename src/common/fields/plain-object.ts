@@ -43,7 +43,7 @@ export function plainLeaf({ kind, schema, list }: FieldSource, value: unknown): 
   if (kind === 'other') return value;
   if (value instanceof Types.ObjectId) return value.toHexString();
   if (value instanceof Types.Decimal128) return value.toString();
-  const isTimestampText = kind === 'text' && (list ? schema.items : schema)?.format === 'date-time';
+  const isTimestampText = kind === 'string' && (list ? schema.items : schema)?.format === 'date-time';
   return isTimestampText && value instanceof Date && !Number.isNaN(value.getTime())
     ? value.toISOString()
     : value;

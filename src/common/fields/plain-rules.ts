@@ -17,14 +17,14 @@ interface PlainRule {
 }
 
 const text = (schema: JsonSchema = {}): PlainRule => ({
-  kind: 'text',
+  kind: 'string',
   schema: () => ({ type: 'string', ...schema }),
 });
 const keywords = (schema: (args: Arguments) => JsonSchema, kind?: FieldKind): PlainRule => ({ kind, schema });
 const numeric = (schema: (args: Arguments) => JsonSchema): PlainRule =>
   keywords((args) => ({ type: 'number', ...schema(args) }), 'number');
 const length = (schema: (args: Arguments) => JsonSchema): PlainRule =>
-  keywords((args) => defined({ type: 'string', ...schema(args) }), 'text');
+  keywords((args) => defined({ type: 'string', ...schema(args) }), 'string');
 
 /** The keywords of constraints for a list as a whole. */
 const LIST_RULES: Readonly<Record<string, (args: Arguments) => JsonSchema>> = {
@@ -64,7 +64,7 @@ export const PLAIN_RULES: Readonly<Record<string, PlainRule>> = {
   maxLength: length(([max]) => ({ maxLength: max as number })),
   isByteLength: length(([, max]) => ({ maxLength: max as number | undefined })),
   matches: length(([pattern, flags]) => ({ pattern: patternOf(pattern, flags) })),
-  isBoolean: { kind: 'flag', schema: () => ({ type: 'boolean' }) },
+  isBoolean: { kind: 'boolean', schema: () => ({ type: 'boolean' }) },
   isDate: { kind: 'timestamp', schema: () => ({ type: 'string', format: 'date-time' }) },
   isMongoId: { kind: 'identifier', schema: () => IDENTIFIER_SCHEMA },
   isInt: { kind: 'integer', schema: () => ({ type: 'integer' }) },
@@ -96,8 +96,8 @@ const KIND_ORDER: readonly FieldKind[] = [
   'timestamp',
   'integer',
   'number',
-  'flag',
-  'text',
+  'boolean',
+  'string',
   'decimal',
   'other',
 ];
@@ -163,9 +163,9 @@ function kindOf(
 
 /** Kind of a field that only its TypeScript type describes. */
 export const KIND_BY_TYPE = new Map<unknown, { kind: FieldKind; schema: JsonSchema }>([
-  [String, { kind: 'text', schema: { type: 'string' } }],
+  [String, { kind: 'string', schema: { type: 'string' } }],
   [Number, { kind: 'number', schema: { type: 'number' } }],
-  [Boolean, { kind: 'flag', schema: { type: 'boolean' } }],
+  [Boolean, { kind: 'boolean', schema: { type: 'boolean' } }],
   [Date, { kind: 'timestamp', schema: { type: 'string', format: 'date-time' } }],
   // JSON has no such numbers: they are strings in every response.
   [BigInt, { kind: 'other', schema: { type: 'string', pattern: '^-?\\d+$' } }],

@@ -11,7 +11,7 @@ const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const MEANINGS: Readonly<Partial<Record<FieldKind, (text: string, field: FieldDescription) => unknown>>> = {
   integer: (text) => (NUMBER.test(text) ? Number(text) : text),
   number: (text) => (NUMBER.test(text) ? Number(text) : text),
-  flag: (text) => (text === 'true' || text === 'false' ? text === 'true' : text),
+  boolean: (text) => (text === 'true' || text === 'false' ? text === 'true' : text),
   enum: (text, { values = [] }) => values.find((value) => String(value) === text) ?? text,
 };
 

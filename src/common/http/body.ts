@@ -22,16 +22,16 @@ import { nextTimeSlice, parseJson } from './json-body.js';
 export type BatchBody = 'operations' | 'lines';
 
 /** The form of a body that is not one JSON value: it holds a batch, or is of a media type that is not read here. */
-export type BodyForm = BatchBody | { readonly consumes: string };
+export type BodyFormat = BatchBody | { readonly consumes: string };
 
-const BODY_FORM = 'http:body-form';
+const BODY_FORMAT = 'http:body-format';
 
 /** Declares the form of a route's body. */
-export const HasBody = (form: BodyForm): MethodDecorator => SetMetadata(BODY_FORM, form);
+export const HasBody = (format: BodyFormat): MethodDecorator => SetMetadata(BODY_FORMAT, format);
 
 /** The form of the body of a handler's requests; undefined if it is one JSON value. */
-export function bodyFormOf(handler: object): BodyForm | undefined {
-  return Reflect.getMetadata(BODY_FORM, handler) as BodyForm | undefined;
+export function bodyFormatOf(handler: object): BodyFormat | undefined {
+  return Reflect.getMetadata(BODY_FORMAT, handler) as BodyFormat | undefined;
 }
 
 /** Has the bodies of a route read strictly, as those of resources are. */
@@ -47,17 +47,17 @@ const MEDIA_TYPE =
   /^([\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+)((?: *; *[\w-]+=(?:[\w.+-]+|"[^"\\]*"))*) *;?$/;
 
 /** The content types that a body may have. JSON Merge Patch (RFC 7396) is for updates. */
-function bodyTypesOf({ method }: HttpRequest, form: BodyForm | undefined): readonly string[] {
-  if (typeof form === 'object') return [form.consumes];
-  if (form === 'lines') return [NDJSON_TYPE];
+function bodyTypesOf({ method }: HttpRequest, format: BodyFormat | undefined): readonly string[] {
+  if (typeof format === 'object') return [format.consumes];
+  if (format === 'lines') return [NDJSON_TYPE];
   return method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_TYPE] : [JSON_TYPE];
 }
 
 /** Why a body cannot be read: its media type, or its coding. Without a body, a type describes nothing; some clients send it always. */
-export function bodyError(request: HttpRequest, form: BodyForm | undefined): Error | undefined {
+export function bodyError(request: HttpRequest, format: BodyFormat | undefined): Error | undefined {
   if (!hasBody(request)) return undefined;
   const contentType = request.headers['content-type'];
-  const allowed = bodyTypesOf(request, form);
+  const allowed = bodyTypesOf(request, format);
   const match = MEDIA_TYPE.exec(contentType ?? '');
   const type = match?.[1]?.toLowerCase();
   const charset = /charset="?([^";]+)/i
@@ -65,7 +65,7 @@ export function bodyError(request: HttpRequest, form: BodyForm | undefined): Err
     ?.trim()
     .toLowerCase();
   const isAllowed = type !== undefined && allowed.some((range) => isOfRange(type, range));
-  if (typeof form === 'object') return isAllowed ? undefined : new UnsupportedMediaTypeError(allowed);
+  if (typeof format === 'object') return isAllowed ? undefined : new UnsupportedMediaTypeError(allowed);
   const fits = isAllowed && (charset === undefined || charset === 'utf-8');
   if (!fits) return new UnsupportedMediaTypeError(allowed);
   const coding = request.headers['content-encoding'];

@@ -1,6 +1,6 @@
 export {
   bodyError,
-  bodyFormOf,
+  bodyFormatOf,
   type BatchBody,
   discardRest,
   HasBody,

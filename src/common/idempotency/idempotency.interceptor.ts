@@ -13,7 +13,7 @@ import { MongooseModule } from '@nestjs/mongoose';
 import { type Observable, of } from 'rxjs';
 import { CRUD_CONNECTION, reserveCollection } from '../database/index.js';
 import { errorMessages, pathOf, problemResponse, ValidationError } from '../errors/index.js';
-import { bodyFormOf } from '../http/index.js';
+import { bodyFormatOf } from '../http/index.js';
 import { contextOf, type HttpRequest, type HttpResponse } from '../platform/index.js';
 import { CallerIdentity } from '../tenancy/index.js';
 import {
@@ -127,7 +127,7 @@ function targetOf(url: string): string {
 function readKey({ headers }: HttpRequest, handler: object): string | undefined {
   const key = headers['idempotency-key'];
   if (key === undefined) return undefined;
-  if (![undefined, 'operations'].includes(bodyFormOf(handler) as string | undefined)) {
+  if (![undefined, 'operations'].includes(bodyFormatOf(handler) as string | undefined)) {
     throw new ValidationError([{ parameter: HEADER, detail: errorMessages.keyOfStream(HEADER) }]);
   }
   // Node joins repeated headers with a comma and a space.

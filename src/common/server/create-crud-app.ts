@@ -7,7 +7,7 @@ import type { StreamLimits } from '../http/index.js';
 import { Metrics } from '../metrics/index.js';
 import { BODY_LIMIT } from '../platform/index.js';
 import type { ConnectionLimits } from './connections.js';
-import { type ApiDescription, useExplorer } from './explorer.js';
+import { type ApiDescription, useSwaggerUi } from './swagger-ui.js';
 import { createHttpAdapter } from './http-adapter.js';
 import { type LoadOptions, useLoadControl } from './load-control.js';
 import { createLog, PinoLogger } from './log.js';
@@ -81,7 +81,7 @@ export async function createCrudApp(
     abortOnError: false,
   });
   await configureApp(app, settings, limits);
-  if (docs) useExplorer(app, docs);
+  if (docs) useSwaggerUi(app, docs);
   return app;
 }
 

@@ -272,7 +272,7 @@ const owns = [keepers, vaults, cards, diaries, notices, circles, dossiers, sheet
 export const createWholeApp = (): Promise<TestApp> =>
   createResourceApp(
     PostsModule,
-    TodosModule.forRoot({ form: 'generated' }),
+    TodosModule.forRoot({ implementation: 'generated' }),
     NotificationsModule.forRoot({ targets: { allowPrivate: true, httpsOnly: false } }),
     ...owns.map((options) => CrudModule.forFeature(options, { providers: [AdminGuard] })),
     CrudModule.forFeature(audits),

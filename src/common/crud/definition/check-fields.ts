@@ -21,11 +21,11 @@ export const SERVICE_FIELDS = ['_id', '__v', 'createdAt', 'updatedAt'];
 
 /** Schema types that can hold each kind of field. A kind that is not listed fits any type. */
 const FITTING: Readonly<Partial<Record<FieldDescription['kind'], readonly string[]>>> = {
-  text: ['String', 'UUID', 'Mixed'],
+  string: ['String', 'UUID', 'Mixed'],
   integer: ['Number', 'Int32', 'Double', 'BigInt', 'Decimal128', 'Mixed'],
   number: ['Number', 'Double', 'Decimal128', 'Mixed'],
   decimal: ['Decimal128', 'String', 'Mixed'],
-  flag: ['Boolean', 'Mixed'],
+  boolean: ['Boolean', 'Mixed'],
   timestamp: ['Date', 'Mixed'],
   identifier: ['ObjectId', 'String', 'Mixed'],
 };

@@ -34,16 +34,17 @@ export function plain(value: unknown, own?: (object: object) => unknown): unknow
 }
 
 /** How the values of a field are shown: returns a value in the form that JSON should carry. */
-type Form = (value: unknown) => unknown;
+type Serializer = (value: unknown) => unknown;
 
 /** Applies a form to a value, or to each entry of a list at any depth. */
-function eachEntry(form: Form): Form {
-  const presentEach: Form = (value) => (Array.isArray(value) ? value.map(presentEach) : form(value));
+function eachEntry(serialize: Serializer): Serializer {
+  const presentEach: Serializer = (value) =>
+    Array.isArray(value) ? value.map(presentEach) : serialize(value);
   return presentEach;
 }
 
 /** The members of an object, by name, with what is shown of one that a record lacks. */
-type Members = readonly (readonly [name: string, form: Form, preset: unknown])[];
+type Members = readonly (readonly [name: string, serialize: Serializer, preset: unknown])[];
 
 /** Shows the members of an object: defaults in place of absent and null values, which are left out otherwise. */
 function presentMembers(
@@ -51,10 +52,10 @@ function presentMembers(
   members: Members,
 ): Record<string, unknown> {
   const presented: Record<string, unknown> = {};
-  for (const [name, form, preset] of members) {
-    const value = source[name] ?? (typeof preset === 'function' ? (preset as Form)(source) : preset);
+  for (const [name, serialize, preset] of members) {
+    const value = source[name] ?? (typeof preset === 'function' ? (preset as Serializer)(source) : preset);
     if (value === undefined || value === null) continue;
-    presented[name] = typeof value === 'string' ? value : form(value);
+    presented[name] = typeof value === 'string' ? value : serialize(value);
   }
   return presented;
 }
@@ -84,13 +85,14 @@ export class Presenter {
 /** The visible members of an object. */
 function membersOf(nodes: SchemaNodes): Members {
   const visible = [...nodes].filter(([, { isHidden }]) => !isHidden);
-  return visible.map(([name, node]) => [name, formOf(node), presetOf(node.type)]);
+  return visible.map(([name, node]) => [name, serializerOf(node), presetOf(node.type)]);
 }
 
-function formOf(node: SchemaNode): Form {
+function serializerOf(node: SchemaNode): Serializer {
   const { entries, type } = node;
-  if (entries && type?.instance === 'Map') return mapOf(entries.isHidden ? () => undefined : formOf(entries));
-  if (entries) return eachEntry(formOf(entries));
+  if (entries && type?.instance === 'Map')
+    return mapOf(entries.isHidden ? () => undefined : serializerOf(entries));
+  if (entries) return eachEntry(serializerOf(entries));
   if (node.members) return eachEntry(objectOf(node.members));
   // The driver reads small values as numbers.
   if (type?.instance === 'BigInt') return (value) => (value === null ? null : String(value));
@@ -98,7 +100,7 @@ function formOf(node: SchemaNode): Form {
 }
 
 /** An object. Its members are read at the first value, since a schema may contain itself. */
-function objectOf(nodes: SchemaNodes): Form {
+function objectOf(nodes: SchemaNodes): Serializer {
   let members: Members | undefined;
   return (value) =>
     typeof value === 'object' && value !== null
@@ -106,11 +108,11 @@ function objectOf(nodes: SchemaNodes): Form {
       : plain(value);
 }
 
-function mapOf(form: Form): Form {
+function mapOf(serialize: Serializer): Serializer {
   return (value) => {
     if (typeof value !== 'object' || value === null) return plain(value);
     const entries = value instanceof Map ? [...(value as Map<string, unknown>)] : Object.entries(value);
-    return Object.fromEntries(entries.map(([key, entry]) => [key, form(entry)]));
+    return Object.fromEntries(entries.map(([key, entry]) => [key, serialize(entry)]));
   };
 }
 

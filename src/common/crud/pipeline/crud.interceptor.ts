@@ -12,7 +12,7 @@ import { Reflector } from '@nestjs/core';
 import { from, lastValueFrom, type Observable, of } from 'rxjs';
 import { InvalidIdError, PreconditionFailedError, sendProblem, toDomainError } from '../../errors/index.js';
 import { InputReader, isPlainObject } from '../../fields/index.js';
-import { bodyError, bodyFormOf, checkQuery, queryOf } from '../../http/index.js';
+import { bodyError, bodyFormatOf, checkQuery, queryOf } from '../../http/index.js';
 import { IdempotencyInterceptor, IdempotencyKeys, type StoredResponse } from '../../idempotency/index.js';
 import { isObjectId } from '../../ids/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, idOf } from '../../platform/index.js';
@@ -76,7 +76,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
   override async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = context.switchToHttp().getRequest<HttpRequest>();
     checkQuery(request, context.getHandler());
-    const error = bodyError(request, bodyFormOf(context.getHandler()));
+    const error = bodyError(request, bodyFormatOf(context.getHandler()));
     if (error) throw error;
     applyScope(request, isolationOf(context));
     const { guardCheck } = contextOf(request);

@@ -99,7 +99,7 @@ function detailOf(path: string, error: MongooseErrors.ValidatorError | MongooseE
     case 'enum':
       return errorMessages.notOneOf(path, (limits.enumValues ?? []) as readonly unknown[]);
     case 'regexp':
-      return errorMessages.wrongForm(path);
+      return errorMessages.wrongFormat(path);
     default:
       return error.message;
   }

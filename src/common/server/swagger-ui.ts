@@ -71,7 +71,7 @@ const PAGE_STYLES = `
 const VIEWPORT = '<head>\n  <meta name="viewport" content="width=device-width, initial-scale=1">';
 
 /** Serves the explorer at /docs and the document at /docs/openapi.json. */
-export function useExplorer(app: INestApplication, api: ApiDescription): void {
+export function useSwaggerUi(app: INestApplication, api: ApiDescription): void {
   keepInMemory(app.getHttpAdapter().getInstance());
   SwaggerModule.setup('docs', app, () => createApiDocument(app, api), {
     jsonDocumentUrl: 'docs/openapi.json',
