@@ -43,12 +43,7 @@ import type { CrudHooks } from './options/crud-hooks.js';
 import type { CrudOptions } from './options/crud-options.js';
 import { handleExpressErrors, readExpressBody } from './platform/express.js';
 import { bodyLimitOf, usePlatform } from './platform/platform.js';
-import {
-  SEARCH_CHECKPOINTS,
-  withSearchIndex,
-  SearchIndex,
-  searchIndexProvider,
-} from './search/search-index.js';
+import { SEARCH_CHECKPOINTS, searchable, SearchIndex, searchProvider } from './search/search-index.js';
 import { CrudResource, CrudRegistry } from './service/crud-resource.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
 import { Crud } from './service/crud.js';
@@ -188,7 +183,7 @@ export class CrudModule {
           [
             {
               name: entity.name,
-              schema: withOutbox(withSearchIndex(schema, query.search), definition),
+              schema: withOutbox(searchable(schema, query.search), definition),
               collection: name,
             },
             ...(query.search ? [SEARCH_CHECKPOINTS] : []),
@@ -207,7 +202,7 @@ export class CrudModule {
         ...(typeof hooks === 'function' ? [hooks] : []),
         resourceProvider(definition, controller),
         ...(audit ? [auditProvider(definition)] : []),
-        ...(query.search ? [searchIndexProvider(entity, query.search)] : []),
+        ...(query.search ? [searchProvider(entity, query.search)] : []),
         ...serviceProviders(definition, service),
       ],
       exports: [getCrudServiceToken(entity), getCrudResourceToken(entity), ...(service ? [service] : [])],
@@ -272,7 +267,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       outboxes: Outboxes,
       host: HttpAdapterHost,
       audit: AuditTrail | undefined,
-      searchIndex: SearchIndex | undefined,
+      search: SearchIndex | undefined,
       provided?: CrudHooks<object, object>,
     ) => {
       const outbox = definition.events && new Outbox(model, database, definition, definition.events);
@@ -288,7 +283,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         requireIndexes: database.indexesOf(definition.name),
         crud,
         audit,
-        searchIndex,
+        search,
       });
       if (outbox) outboxes.add(outbox);
       registry.add(resource, () => {

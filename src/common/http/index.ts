@@ -24,4 +24,4 @@ export {
   StrictQueryInterceptor,
   TakesQuery,
 } from './strict-query.js';
-export { type PageSlot, type StreamLimits, type StreamSlot, StreamSlots } from './stream-slots.js';
+export { type PageSlot, type Slot, type StreamLimits, StreamSlots } from './stream-slots.js';

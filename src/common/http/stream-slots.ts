@@ -51,7 +51,7 @@ declare module '../platform/index.js' {
 }
 
 /** Resources of a response that is made while it is sent. */
-export interface StreamSlot {
+export interface Slot {
   /** Makes a part of the response when it is its turn. Between two parts, other work is done. */
   turn<T>(make: () => Promise<T>): Promise<T>;
   /** Aborted with an OverloadedError if the slot goes to another client. */
@@ -61,7 +61,7 @@ export interface StreamSlot {
 }
 
 /** The memory of a page, which may be large. */
-export interface PageSlot extends StreamSlot {
+export interface PageSlot extends Slot {
   /** Adjusts it to the real size of the page. Unit: bytes. */
   resize(bytes: number): void;
 }
@@ -103,7 +103,7 @@ export class StreamSlots {
    *
    * @throws TooManyStreamsError, OverloadedError if there is none
    */
-  take(kind: keyof StreamLimits, request: HttpRequest): StreamSlot {
+  take(kind: keyof StreamLimits, request: HttpRequest): Slot {
     const lost = new AbortController();
     const leave = this.streams[kind].hold(
       ownerOf(request),
@@ -114,7 +114,7 @@ export class StreamSlots {
   }
 
   /** A slot for a page that needs no memory of its own; their number is not limited. */
-  pageSlot(request: HttpRequest): StreamSlot {
+  pageSlot(request: HttpRequest): Slot {
     return {
       turn: (make) => this.turn(request, make),
       lost: new AbortController().signal,

@@ -15,8 +15,8 @@ import type { HttpRequest } from '../platform/index.js';
 import { Reservation } from './reservation.js';
 import { StoredBytes } from './stored-bytes.js';
 
-/** A response as it is stored for replays. */
-export interface StoredResponse {
+/** A response as it is stored to be replayed. */
+export interface Replay {
   readonly status: number;
   /** The headers that the handler added. */
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -51,7 +51,7 @@ export class IdempotencyKey {
   leaseUntil!: Date;
 
   @Prop({ type: MongooseSchema.Types.Mixed })
-  answer?: StoredResponse;
+  answer?: Replay;
 
   @Prop({ type: Date, required: true, expires: 0 })
   expiresAt!: Date;
@@ -95,7 +95,7 @@ export class IdempotencyKeys {
    * @throws IdempotencyKeyInUseError if the first request is in flight
    * @throws TooManyRequestsError if the key is new, and its client has stored as much as it may
    */
-  async reserve(id: string, request: HttpRequest): Promise<Reservation | StoredResponse> {
+  async reserve(id: string, request: HttpRequest): Promise<Reservation | Replay> {
     const bodyHash = bodyHashOf(request);
     const owner = randomUUID();
     const wait = await this.bytes.waitOf(request);
@@ -140,9 +140,9 @@ export class IdempotencyKeys {
    */
   async store(
     { id, owner, stored: results }: Reservation,
-    response: StoredResponse,
+    response: Replay,
     request: HttpRequest,
-  ): Promise<StoredResponse | undefined> {
+  ): Promise<Replay | undefined> {
     const stored = await compressed(response);
     if (await this.change({ _id: id, owner, answer: null }, { $set: { answer: stored, ...expiring() } })) {
       this.bytes.add(request, stored.body.length);
@@ -212,12 +212,12 @@ function expiring(): { expiresAt: Date } {
   return { expiresAt: new Date(Date.now() + RETENTION_MS) };
 }
 
-async function compressed({ body, ...response }: StoredResponse): Promise<StoredResponse> {
+async function compressed({ body, ...response }: Replay): Promise<Replay> {
   if (body.length < COMPRESSED_FROM) return { ...response, body };
   return { ...response, body: await promisify(gzip)(body), coding: 'gzip' };
 }
 
-async function decompressed({ coding, ...response }: StoredResponse): Promise<StoredResponse> {
+async function decompressed({ coding, ...response }: Replay): Promise<Replay> {
   const body = bytesOf(response.body);
   return { ...response, body: coding ? await promisify(gunzip)(body) : body };
 }

@@ -16,12 +16,7 @@ import { errorMessages, pathOf, problemResponse, ValidationError } from '../erro
 import { bodyFormatOf } from '../http/index.js';
 import { contextOf, type HttpRequest, type HttpResponse } from '../platform/index.js';
 import { CallerIdentity } from '../tenancy/index.js';
-import {
-  IdempotencyKey,
-  IdempotencyKeys,
-  IdempotencyKeySchema,
-  type StoredResponse,
-} from './idempotency-keys.js';
+import { IdempotencyKey, IdempotencyKeys, IdempotencyKeySchema, type Replay } from './idempotency-keys.js';
 import { IdempotentExchange, inTime } from './idempotent-exchange.js';
 import { Reservation } from './reservation.js';
 import { HourOfBytes, HourOfBytesSchema, StoredBytes } from './stored-bytes.js';
@@ -86,7 +81,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 
   /** The part of a stored response that the sender of a repeated request may have. */
-  protected permitted(response: StoredResponse, _context: ExecutionContext): Promise<StoredResponse> {
+  protected permitted(response: Replay, _context: ExecutionContext): Promise<Replay> {
     return Promise.resolve(response);
   }
 
@@ -103,7 +98,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     id: string,
     request: HttpRequest,
     reply: HttpResponse,
-  ): Promise<Reservation | StoredResponse> {
+  ): Promise<Reservation | Replay> {
     const reserving = this.keys.reserve(id, request);
     try {
       return await inTime(request, reply, reserving);

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { withDeadline } from '../database/index.js';
 import { DatabaseUnavailableError, IdempotencyKeyInUseError } from '../errors/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, rawOf } from '../platform/index.js';
-import type { IdempotencyKeys, StoredResponse } from './idempotency-keys.js';
+import type { IdempotencyKeys, Replay } from './idempotency-keys.js';
 import type { Reservation } from './reservation.js';
 
 /** How often the lease of a long request is renewed: a few times before it expires. Unit: milliseconds. */
@@ -36,7 +36,7 @@ interface ExchangeOptions {
   /** Members of the response that a replay leaves out. */
   readonly unstored: readonly string[];
   /** The part of a stored response that the sender may have. */
-  readonly permitted: (response: StoredResponse) => Promise<StoredResponse>;
+  readonly permitted: (response: Replay) => Promise<Replay>;
 }
 
 /** One request with a key, from its reservation to its response. */
@@ -47,7 +47,7 @@ export class IdempotentExchange {
 
   constructor(
     private readonly keys: IdempotencyKeys,
-    private readonly outcome: Reservation | StoredResponse,
+    private readonly outcome: Reservation | Replay,
     private readonly request: HttpRequest,
     private readonly reply: HttpResponse,
     private readonly options: ExchangeOptions,
@@ -82,7 +82,7 @@ export class IdempotentExchange {
   }
 
   /** Replaces the response that was about to be sent. */
-  replace({ status, headers, body }: StoredResponse, isReplay: boolean): Buffer {
+  replace({ status, headers, body }: Replay, isReplay: boolean): Buffer {
     for (const [name] of this.headersSince()) this.reply.removeHeader(name);
     for (const [name, value] of headers) this.reply.header(name, value);
     if (isReplay) this.reply.header('Idempotency-Replayed', 'true');
@@ -92,10 +92,7 @@ export class IdempotentExchange {
   }
 
   /** Stores a response, or ends the lease. Returns the response that counts instead, if there is one. */
-  private async store(
-    reservation: Reservation,
-    response?: StoredResponse,
-  ): Promise<StoredResponse | undefined> {
+  private async store(reservation: Reservation, response?: Replay): Promise<Replay | undefined> {
     if (!response) {
       await inTime(this.request, this.reply, this.keys.release(reservation)).catch(() => undefined);
       return undefined;
@@ -124,7 +121,7 @@ export class IdempotentExchange {
   }
 
   /** The part of a response that is stored; undefined for a failure, since repeating the request may succeed. */
-  private responseOf(payload: unknown): StoredResponse | undefined {
+  private responseOf(payload: unknown): Replay | undefined {
     const { statusCode: status } = this.reply;
     if (status >= 500 || this.isForgotten) return undefined;
     if (payload !== undefined && payload !== null && typeof payload !== 'string' && !Buffer.isBuffer(payload))
@@ -154,7 +151,7 @@ function claimsHashOf(request: HttpRequest): string {
 }
 
 /** Whether a request has the same claims as the one that a response was stored for. */
-export function isOfSameClaims({ claims }: StoredResponse, request: HttpRequest): boolean {
+export function isOfSameClaims({ claims }: Replay, request: HttpRequest): boolean {
   return claims === claimsHashOf(request);
 }
 

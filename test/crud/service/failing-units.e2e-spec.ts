@@ -60,8 +60,8 @@ class MemosService extends CrudService.for(memos) {
   }
   /** As in a process whose check of older records has not ended, unlike that of another one. */
   forgetWords() {
-    const { definition, searchIndex = {} } = this.resource;
-    Object.assign(searchIndex, { isComplete: false, completed: new Promise(() => undefined) });
+    const { definition, search = {} } = this.resource;
+    Object.assign(search, { isComplete: false, completed: new Promise(() => undefined) });
     return { path: definition.query.search?.path, finished: new Date() };
   }
 }

@@ -243,11 +243,8 @@ export function queryDefinition(
   const declared = sort.map((keys) => orderOf(typeof keys === 'string' ? [keys] : keys));
   for (const { keys } of declared) for (const { path } of keys) requireSortable(path, described, fail);
   declared.forEach((order, i) => {
-    const duplicate = declared
-      .slice(0, i)
-      .find(({ text }) => [order.text, reverseOf(order).text].includes(text));
-    if (duplicate)
-      fail(`query.sort has "${duplicate.text}", which serves "${order.text}", too. Remove one of them.`);
+    const same = declared.slice(0, i).find(({ text }) => [order.text, reverseOf(order).text].includes(text));
+    if (same) fail(`query.sort has "${same.text}", which serves "${order.text}", too. Remove one of them.`);
   });
   const indexed = unique([NEWEST_FIRST, ...declared]);
   const orders = indexed.flatMap((order) => [order, reverseOf(order)]);

@@ -73,7 +73,7 @@ export function documentRoute(
       ...(takesIfNoneMatch(route, definition) && { responses: NOT_MODIFIED }),
     }),
     documented(bodyOf(route, definition, classes)),
-    documented(responseOf(route, resource, classes)),
+    documented(resultOf(route, resource, classes)),
     ApiProblemsOf(
       { label: definition.label, contentTypes: contentTypesOf(route) },
       ...problemsOf(route, definition, isolation),
@@ -168,9 +168,7 @@ function takesKey({ body, consumes, method, reads }: Route): boolean {
 
 /** Whether a route answers with one record that the client may have already. */
 function takesIfNoneMatch(route: Route, definition: CrudDefinition): boolean {
-  return (
-    route.responseKind === 'get' || (route.method === RequestMethod.GET && returnsRecord(route, definition))
-  );
+  return route.kind === 'get' || (route.method === RequestMethod.GET && returnsRecord(route, definition));
 }
 
 /** Whether an isolation source may have no value for a request, which is a 401. The router gives every parameter one. */
@@ -197,18 +195,14 @@ function bodyOf(route: Route, definition: CrudDefinition, classes: CrudClasses):
   return { body: createBody(type), models: [type] };
 }
 
-function responseOf(
-  route: Route,
-  { definition, routes }: ControllerMetadata,
-  classes: CrudClasses,
-): Operation {
-  const { responseKind, method, response, status } = route;
-  if (responseKind === 'import') return importOperation(status, classes);
-  if (responseKind === 'bulk') {
+function resultOf(route: Route, { definition, routes }: ControllerMetadata, classes: CrudClasses): Operation {
+  const { kind, method, response, status } = route;
+  if (kind === 'import') return importOperation(status, classes);
+  if (kind === 'bulk') {
     const kinds = (['create', 'update', 'del'] as const).filter((kind) => itemRouteOf(routes.values(), kind));
     return bulkOperation(status, classes, definition, kinds);
   }
-  if (responseKind !== 'own') return successOf(responseKind, status, classes, definition);
+  if (kind !== 'own') return successOf(kind, status, classes, definition);
   if (typeof response === 'string')
     return { responses: { [status]: { description: 'Done', content: { [response]: { schema: {} } } } } };
   const shape = response instanceof Shape ? response : undefined;
@@ -231,16 +225,16 @@ function problemsOf(
   definition: CrudDefinition,
   isolation: IsolationFields,
 ): (ErrorCode | number)[] {
-  const { responseKind, body, errors } = route;
+  const { kind, body, errors } = route;
   const { archive, path, schema, parent } = definition;
   const readsBody = body !== undefined || route.consumes !== undefined || ignoresBody(route);
   const filtersOfRoute = route.reads ? [...filtersOf(route.reads, definition.query).values()] : [];
-  const isRestore = responseKind === 'restore';
+  const isRestore = kind === 'restore';
   const isWrite = (body !== undefined && !isBatch(route) && !route.reads) || isRestore;
   const mayConflict =
     (body === 'update' && dependsOnRecord(definition)) ||
-    ((isRestore || responseKind === 'archive') && hasUpdateHook(definition)) ||
-    (responseKind === 'del' && definition.events !== undefined);
+    ((isRestore || kind === 'archive') && hasUpdateHook(definition)) ||
+    (kind === 'del' && definition.events !== undefined);
   const scopes =
     archive && takesArchived(route, definition) ? [isolation, archive.isolation.get] : [isolation];
   const when = (condition: boolean | undefined, ...codes: ErrorCode[]) => (condition ? codes : []);

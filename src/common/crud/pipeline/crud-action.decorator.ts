@@ -107,7 +107,7 @@ export function CrudAction(resource: AnyCrudOptions, options: CrudActionOptions)
       path,
       status: said.status ?? (method === 'POST' ? 201 : 200),
       ...queryOf(query),
-      responseKind: 'own',
+      kind: 'own',
       response: said.response ?? (resource.entity as Type<object>),
       summary: () => summary ?? sentence(handler),
       errors: said.errors ?? (hasId ? ['RECORD_NOT_FOUND'] : []),

@@ -13,7 +13,7 @@ import { from, lastValueFrom, type Observable, of } from 'rxjs';
 import { InvalidIdError, PreconditionFailedError, sendProblem, toDomainError } from '../../errors/index.js';
 import { InputReader, isPlainObject } from '../../fields/index.js';
 import { bodyError, bodyFormatOf, checkQuery, queryOf } from '../../http/index.js';
-import { IdempotencyInterceptor, IdempotencyKeys, type StoredResponse } from '../../idempotency/index.js';
+import { IdempotencyInterceptor, IdempotencyKeys, type Replay } from '../../idempotency/index.js';
 import { isObjectId } from '../../ids/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, idOf } from '../../platform/index.js';
 import {
@@ -105,7 +105,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
       await read(call, resource);
       // Each item of a batch has its own check.
       if (!call.isBatch) await resource.parents?.require(route?.action ?? 'get', scope);
-      if (call.takesIfMatch && route?.responseKind === 'own') await requireTags(call, resource);
+      if (call.takesIfMatch && route?.kind === 'own') await requireTags(call, resource);
       if (context.query && isPageQuery(context.query)) await reservePage(call, context.query);
       result = await lastValueFrom(next.handle(), { defaultValue: undefined });
     } catch (error) {
@@ -121,7 +121,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
     return answered;
   }
 
-  protected override permitted(stored: StoredResponse, context: ExecutionContext): Promise<StoredResponse> {
+  protected override permitted(stored: Replay, context: ExecutionContext): Promise<Replay> {
     const call = callOf(context);
     return permittedPart(stored, call, this.registry.of(call.definition.entity));
   }
@@ -211,7 +211,7 @@ async function recall(
   resource: CrudResource,
 ): Promise<unknown> {
   const isRejection = toDomainError(error, request.platform).status < 500;
-  if (!isRejection || route?.responseKind !== 'create') throw error;
+  if (!isRejection || route?.kind !== 'create') throw error;
   const record = await resource.writes.recall(scope, request.body as object);
   if (!record) throw error;
   return record;

@@ -95,7 +95,7 @@ export function finishController(controller: Type<object>, definition: CrudDefin
       RouteConfig({
         isStrict: route.consumes === undefined,
         ...(isBatch(route) && { batchBody: route.body as BatchBody }),
-        ...(route.responseKind === 'list' && { compressed: true }),
+        ...(route.kind === 'list' && { compressed: true }),
       }),
       ...(isBatch(route) ? [HasBody(route.body as BatchBody)] : []),
       ...(route.consumes === undefined ? [] : [HasBody({ consumes: route.consumes })]),

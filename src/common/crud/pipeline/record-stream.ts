@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { StreamSlot } from '../../http/index.js';
+import type { Slot } from '../../http/index.js';
 import type { HttpRequest } from '../../platform/index.js';
 
 /** Amount of text that is gathered before it is handed to the socket. Unit: characters. */
@@ -43,7 +43,7 @@ export const NDJSON: Framing = { open: '', between: '', after: '\n', close: '' }
 export async function streamRecords(
   records: AsyncIterable<object>,
   { open, between, after, close, write = JSON.stringify }: Framing,
-  slot: StreamSlot,
+  slot: Slot,
 ): Promise<Readable> {
   const iterator = records[Symbol.asyncIterator]();
   let step = await slot

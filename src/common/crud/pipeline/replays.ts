@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Type } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { isPlainObject } from '../../fields/index.js';
-import { isOfSameClaims, type StoredResponse } from '../../idempotency/index.js';
+import { isOfSameClaims, type Replay } from '../../idempotency/index.js';
 import { contextOf } from '../../platform/index.js';
 import type { BulkResults } from '../batch/carry-out.js';
 import { type ItemResult, Items } from '../batch/items.js';
@@ -20,35 +20,27 @@ import { isGuarded } from './route-guards.js';
  * The part of a stored response that the guards let the sender of a repeated request have now: a key belongs to a tenant
  * and its subject, whose rights may be others by then.
  */
-export async function permittedPart(
-  response: StoredResponse,
-  call: Call,
-  resource: CrudResource,
-): Promise<StoredResponse> {
-  if (call.route?.responseKind === 'create') return permittedCreate(response, call, resource);
-  return call.route?.responseKind === 'bulk' ? permittedBulk(response, call) : response;
+export async function permittedPart(stored: Replay, call: Call, resource: CrudResource): Promise<Replay> {
+  if (call.route?.kind === 'create') return createPart(stored, call, resource);
+  return call.route?.kind === 'bulk' ? bulkPart(stored, call) : stored;
 }
 
 /** Without the record, if the sender may not get it, or may see another one in it. */
-async function permittedCreate(
-  response: StoredResponse,
-  call: Call,
-  resource: CrudResource,
-): Promise<StoredResponse> {
-  const headers = new Map(response.headers);
-  if (!headers.delete('preference-applied')) return response;
+async function createPart(stored: Replay, call: Call, resource: CrudResource): Promise<Replay> {
+  const headers = new Map(stored.headers);
+  if (!headers.delete('preference-applied')) return stored;
   const _id = /[0-9a-f]{24}$/.exec(headers.get('location') ?? '')?.[0];
-  if (_id !== undefined && (await maySee(_id, response, call, resource))) return response;
-  return { ...response, headers: [...headers], body: Buffer.from(JSON.stringify({ _id })) };
+  if (_id !== undefined && (await maySee(_id, stored, call, resource))) return stored;
+  return { ...stored, headers: [...headers], body: Buffer.from(JSON.stringify({ _id })) };
 }
 
 async function maySee(
   id: string,
-  response: StoredResponse,
+  stored: Replay,
   { definition, reply, request, route, scope }: Call,
   resource: CrudResource,
 ): Promise<boolean> {
-  if (isShownByCaller(definition) && !isOfSameClaims(response, request)) return false;
+  if (isShownByCaller(definition) && !isOfSameClaims(stored, request)) return false;
   contextOf(request).reply = reply;
   const { parent } = definition;
   const above = parent && { [parent.field]: scope.params[parent.param] };
@@ -57,17 +49,14 @@ async function maySee(
 }
 
 /** With a rejection in place of the result of each item that the guards of its own route reject. */
-async function permittedBulk(
-  response: StoredResponse,
-  { controller, reply, request }: Call,
-): Promise<StoredResponse> {
+async function bulkPart(stored: Replay, { controller, reply, request }: Call): Promise<Replay> {
   // If the operations are read already, this request has just carried them out, guards included.
-  if (response.status >= 400 || !isPlainObject(request.body)) return response;
+  if (stored.status >= 400 || !isPlainObject(request.body)) return stored;
   const rejections = await refusalsOf(request.body, new Items(request, reply, controller), controller);
-  if (rejections.size === 0) return response;
-  const bulk = JSON.parse(response.body.toString()) as BulkResults;
+  if (rejections.size === 0) return stored;
+  const bulk = JSON.parse(stored.body.toString()) as BulkResults;
   const results = bulk.results.map((result, number) => rejections.get(number) ?? result);
-  return { ...response, body: Buffer.from(JSON.stringify({ ...bulk, results })) };
+  return { ...stored, body: Buffer.from(JSON.stringify({ ...bulk, results })) };
 }
 
 async function refusalsOf(

@@ -2,14 +2,7 @@ import { Readable } from 'node:stream';
 import { RequestMethod, StreamableFile } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { pathOf } from '../../errors/index.js';
-import {
-  NDJSON_TYPE,
-  type PageSlot,
-  preferredType,
-  queryOf,
-  type StreamSlot,
-  varyBy,
-} from '../../http/index.js';
+import { NDJSON_TYPE, type PageSlot, preferredType, queryOf, type Slot, varyBy } from '../../http/index.js';
 import { rawOf, whenClosed } from '../../platform/index.js';
 import { bulkResponse, type BulkResults } from '../batch/carry-out.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
@@ -78,7 +71,7 @@ const RESPONDERS: { readonly [Kind in ResponseKind]: Responder<Kind> } = {
     const type = listType(context);
     const { reply, request, route } = context;
     // RFC 10008, section 3
-    if (route?.responseKind === 'list' && TAKES_QUERY) reply.header('Accept-Query', '"application/json"');
+    if (route?.kind === 'list' && TAKES_QUERY) reply.header('Accept-Query', '"application/json"');
     const page = pageIn(result);
     if (!page)
       return stream(result as AsyncIterable<Stored<object>>, context, type, (batch) =>
@@ -152,7 +145,7 @@ const FITS: { readonly [Kind in ResponseKind]?: (result: unknown) => boolean } =
 
 /** Turns a handler's result into the response. */
 export function respond(result: unknown, context: ResponseContext): unknown {
-  const kind = context.route?.responseKind ?? 'own';
+  const kind = context.route?.kind ?? 'own';
   // Your own interceptor may have wrapped the result.
   return (RESPONDERS[FITS[kind]?.(result) === false ? 'own' : kind] as Responder<'own'>)(result, context);
 }
@@ -191,7 +184,7 @@ async function showAll(records: readonly Stored<object>[], context: ResponseCont
 
 /** A list comes in the type that the client prefers; your own routes send the type that they document. */
 function listType({ route, request, reply }: ResponseContext): ListType {
-  if (route?.responseKind !== 'list') return 'application/json';
+  if (route?.kind !== 'list') return 'application/json';
   varyBy(reply, 'Accept');
   return preferredType(request.headers.accept, LIST_TYPES);
 }
@@ -211,7 +204,7 @@ function framingOf(type: ListType, { definition, scope }: ResponseContext): Fram
   return type === NDJSON_TYPE ? NDJSON : JSON_ARRAY;
 }
 
-async function file(records: AsyncIterable<object>, type: ListType, framing: Framing, slot: StreamSlot) {
+async function file(records: AsyncIterable<object>, type: ListType, framing: Framing, slot: Slot) {
   const body = await streamRecords(records, framing, slot);
   return new StreamableFile(body, { type: `${type}; charset=utf-8` });
 }
@@ -237,7 +230,7 @@ async function showAny(result: unknown, context: ResponseContext): Promise<unkno
     return stream(result as AsyncIterable<object>, context, 'application/json', showEach);
   }
   if (isShown(result)) return (await showAll([result as Stored<object>], context))[0];
-  const isGenerated = route !== undefined && route.responseKind !== 'own';
+  const isGenerated = route !== undefined && route.kind !== 'own';
   return plain(result, partOf(context, response ? response === definition.entity : isGenerated));
 }
 

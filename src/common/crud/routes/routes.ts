@@ -60,8 +60,8 @@ export interface Route {
   readonly headers?: Type<object>;
   /** Kind of the typed query: filters, orders and pages, as the resource declares them. */
   readonly reads?: ReadKind;
-  readonly responseKind: ResponseKind;
-  /** Class of the response, if it is not the one that `responseKind` implies, or media type of a file. */
+  readonly kind: ResponseKind;
+  /** Class of the response, if it is not the one that `kind` implies, or media type of a file. */
   readonly response?: Type<object> | Shape<'list' | 'page'> | string;
   readonly guards?: readonly (Type<CanActivate> | CanActivate)[];
   readonly decorators?: readonly MethodDecorator[];
@@ -101,8 +101,8 @@ export function takesInput(definition: CrudDefinition, route: Route): boolean {
 }
 
 /** Whether a route of your own responds with a record of the resource. */
-export const returnsRecord = ({ responseKind, response }: Route, { entity }: CrudDefinition) =>
-  responseKind === 'own' && response === entity;
+export const returnsRecord = ({ kind, response }: Route, { entity }: CrudDefinition) =>
+  kind === 'own' && response === entity;
 
 /** Whether a route changes a record and responds with it, or changes the one that its path names, so that it takes `If-Match`. */
 export function takesIfMatch(route: Route, definition: CrudDefinition): boolean {
@@ -114,7 +114,7 @@ export function takesIfMatch(route: Route, definition: CrudDefinition): boolean 
 export type ItemKind = 'create' | 'update' | 'del';
 
 /** A row of the table. Its response is that of its handler. */
-type Row<Action = CrudAction | undefined> = Omit<Route, 'handler' | 'action' | 'responseKind'> & {
+type Row<Action = CrudAction | undefined> = Omit<Route, 'handler' | 'action' | 'kind'> & {
   readonly action: Action;
 };
 
@@ -208,11 +208,11 @@ export function generatedRoutesOf(definition: CrudDefinition): Route[] {
     const { summary, response, unstored } = definition.routes[handlerOf(route.handler)] ?? {};
     return {
       ...route,
-      responseKind: definition.archive && route.handler === 'del' ? 'archive' : handlerOf(route.handler),
+      kind: definition.archive && route.handler === 'del' ? 'archive' : handlerOf(route.handler),
       errors: [...new Set([...route.errors, ...errorsOf(definition, handlerOf(route.handler))])],
       unstored,
       ...(summary !== undefined && { summary: () => summary }),
-      ...(response && { response, responseKind: 'own' as const }),
+      ...(response && { response, kind: 'own' as const }),
     };
   });
 }

@@ -14,7 +14,7 @@ import { withOneList } from '../definition/indexes.js';
 import { RecordWords, type SearchDefinition, WORDS } from './words.js';
 
 /** The schema of a model whose records carry the words of their searched fields, hidden and indexed. */
-export function withSearchIndex(schema: Schema, search: SearchDefinition | undefined): Schema {
+export function searchable(schema: Schema, search: SearchDefinition | undefined): Schema {
   if (!search) return schema;
   const extended = schema.clone();
   extended.add({ [WORDS]: { type: Schema.Types.Mixed, select: false } });
@@ -173,7 +173,7 @@ export class SearchIndex {
 }
 
 /** Makes the search index of a resource, private to its module, and builds it once the database is open. */
-export function searchIndexProvider(entity: Type<object>, search: SearchDefinition): Provider {
+export function searchProvider(entity: Type<object>, search: SearchDefinition): Provider {
   return {
     provide: SearchIndex,
     useFactory: (

@@ -39,7 +39,7 @@ interface ResourceParts {
   /** Carries out units of work. */
   readonly crud: Crud;
   /** Undefined if the resource is not searched. */
-  readonly searchIndex?: SearchIndex;
+  readonly search?: SearchIndex;
 }
 
 /** A resource of a running application, which its service works with. */
@@ -64,31 +64,20 @@ export class CrudResource<
   /** Carries out units of work. */
   readonly crud: Crud;
   readonly audit?: AuditTrail;
-  readonly searchIndex?: SearchIndex;
+  readonly search?: SearchIndex;
 
   constructor(
     readonly definition: CrudDefinition,
     private readonly parts: ResourceParts,
   ) {
-    const {
-      store,
-      registry,
-      hooks,
-      events,
-      key,
-      guards,
-      bodyLimit,
-      requireIndexes,
-      audit,
-      crud,
-      searchIndex,
-    } = parts;
+    const { store, registry, hooks, events, key, guards, bodyLimit, requireIndexes, audit, crud, search } =
+      parts;
     this.bodyLimit = bodyLimit;
     this.requireIndexes = requireIndexes;
     this.guards = guards;
     this.audit = audit;
     this.crud = crud;
-    this.searchIndex = searchIndex;
+    this.search = search;
     this.access = new Access(definition);
     this.references = new References(definition, this.access, registry);
     this.store = store(this.references) as CrudStore<Entity>;
@@ -105,13 +94,13 @@ export class CrudResource<
 
   /** The same resource with a store in the transaction of a unit of work. */
   within({ database, resources, afterCommit }: UnitOfWork): CrudResource {
-    const { definition, parts, store, audit, searchIndex } = this;
+    const { definition, parts, store, audit, search } = this;
     const inside = new CrudResource(definition, {
       ...parts,
       registry: resources,
       store: (references) => store.within(database, references),
       audit: audit?.within(database, afterCommit),
-      searchIndex: searchIndex?.within(database),
+      search: search?.within(database),
     });
     inside.references.matterOnDelete = this.references.matterOnDelete;
     return inside;
