@@ -4,7 +4,7 @@ import { CurrentScope, type TenantScope } from '../common/tenancy/index.js';
 import { postsCrud } from './posts.crud.js';
 import { PostsService } from './posts.service.js';
 
-/** The generated handlers, except that DELETE answers `archived: true` even if no post matched. */
+/** The generated handlers, except that DELETE returns `archived: true` even if no post matched. */
 export class PostsController extends CrudController(postsCrud, PostsService) {
   @CrudAction(postsCrud, {
     method: 'DELETE',

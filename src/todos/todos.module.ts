@@ -4,7 +4,7 @@ import { TodoInput } from './dto/todo-input.js';
 import { HandwrittenTodosModule } from './handwritten/handwritten-todos.module.js';
 import { Todo } from './todo.schema.js';
 
-/** The todo API in one of its two forms, which behave alike; see `TODOS_API`. */
+/** The todo API in one of its two implementations, which behave alike; see `TODOS_API`. */
 @Module({})
 export class TodosModule {
   static forRoot({ implementation }: { implementation: 'generated' | 'handwritten' }): DynamicModule {

@@ -197,7 +197,7 @@ export class CrudModule {
       controllers: [controller],
       providers: [
         ...providers,
-        // Under the class of its controller, ExternalContextCreator finds a module, and in it the guards.
+        // ExternalContextCreator finds a module by the class of a controller, and in it what guards inject.
         { provide: controller, useValue: undefined },
         ...(typeof hooks === 'function' ? [hooks] : []),
         resourceProvider(definition, controller),

@@ -12,13 +12,13 @@ export interface BatchOptions<Item = unknown> {
   /** How long a step waits for more items before it begins. Unit: milliseconds. @default 0 */
   readonly lingerMs?: number;
   /** Called before each step, which waits for it. @default nothing */
-  readonly coalesced?: () => Promise<unknown> | undefined;
+  readonly beforeStep?: () => Promise<unknown> | undefined;
   /** An item that waits longer for its step is not carried out, and fails. Unit: milliseconds. @default no maximum */
   readonly patienceMs?: number;
-  /** Whether items that wait do so for as long as the last step took once more, while the database serves others. @default false */
-  readonly rests?: boolean;
+  /** Whether to pause after a step for as long as it took, so that the database serves others. @default false */
+  readonly pausesBetweenSteps?: boolean;
   /** Called with the number of items of each step that begins. @default nothing */
-  readonly begun?: (size: number) => void;
+  readonly onStep?: (size: number) => void;
 }
 
 interface Waiting<Item, Result> {
@@ -83,17 +83,18 @@ export class Batches<Item, Result> {
   }
 
   private async run(key: string, kind: Kind<Item, Result>): Promise<void> {
-    const { coalesced, lingerMs = 0, rests } = this.options;
+    const { beforeStep, lingerMs = 0, pausesBetweenSteps } = this.options;
     const { waiting } = kind;
     kind.underWay += 1;
     // Items added in the same tick belong to one step.
     await Promise.resolve();
     while (waiting.length > 0) {
       if (lingerMs > 0) await pause(lingerMs, this.draining.signal);
-      if (coalesced) await coalesced();
+      if (beforeStep) await beforeStep();
       const begun = performance.now();
       await this.step(waiting.splice(0, this.sizeOfStep(waiting)));
-      if (rests && waiting.length > 0) await pause(performance.now() - begun, this.draining.signal);
+      if (pausesBetweenSteps && waiting.length > 0)
+        await pause(performance.now() - begun, this.draining.signal);
     }
     kind.underWay -= 1;
     // Keys come from requests, so a key that nobody waits for is removed.
@@ -115,7 +116,7 @@ export class Batches<Item, Result> {
     const batch = taken.filter(({ since }) => since > oldest);
     for (const { since, failed } of taken) if (since <= oldest) failed(new DatabaseTooSlowError());
     if (batch.length === 0) return;
-    this.options.begun?.(batch.length);
+    this.options.onStep?.(batch.length);
     try {
       const results = await this.carryOut(batch.map(({ item }) => item));
       for (const [i, { done }] of batch.entries()) done(results[i] as Result);
@@ -130,7 +131,7 @@ export class Batches<Item, Result> {
  *
  * @param options of the batching
  */
-export function coalescing<Result>(options?: BatchOptions): Batches<() => Promise<Result>, Result> {
+export function singleFlight<Result>(options?: BatchOptions): Batches<() => Promise<Result>, Result> {
   return new Batches<() => Promise<Result>, Result>(async ([first, ...others]) => {
     const result = await (first as () => Promise<Result>)();
     return [result, ...others.map(() => result)];

@@ -70,7 +70,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly limits: { readonly maxTimeMS: number; readonly session?: mongo.ClientSession } = OPERATION_LIMITS;
 
   /** Resolves once the writes that are to share a command have come; in a transaction only. */
-  readonly coalesced?: () => Promise<void> | undefined;
+  readonly waitForGroup?: () => Promise<void> | undefined;
 
   constructor(
     @InjectConnection(CRUD_CONNECTION) private readonly connection: Connection,
@@ -151,18 +151,18 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
    * The same database for operations in a transaction.
    *
    * @param take carries out the operations, which a transaction takes one after another
-   * @param coalesced waits for writes that are to share a command
+   * @param waitForGroup waits for writes that are to share a command
    */
   within(
     session: mongo.ClientSession,
     take: <T>(operation: () => Promise<T>) => Promise<T>,
-    coalesced: () => Promise<void> | undefined,
+    waitForGroup: () => Promise<void> | undefined,
   ): Database {
     const call: Database['call'] = (operation) => take(() => this.call(operation));
     return Object.create(this, {
       limits: { value: { ...OPERATION_LIMITS, session } },
       call: { value: call },
-      coalesced: { value: coalesced },
+      waitForGroup: { value: waitForGroup },
     }) as Database;
   }
 

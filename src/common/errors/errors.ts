@@ -51,7 +51,7 @@ export abstract class DomainError extends Error {
 }
 
 /**
- * Makes the class of an error whose constructor takes what its message and headers say, or the options of `Error`.
+ * Makes the class of an error whose constructor takes the arguments of its message and headers, or the options of `Error`.
  *
  * @param code the row of the error table that it belongs to
  */
@@ -391,7 +391,7 @@ export class ServerRejectionError extends Error {
     readonly statusCode: number,
     cause: unknown,
   ) {
-    super(`The server rejected with ${statusCode}.`, { cause });
+    super(`The server rejected the request with ${statusCode}.`, { cause });
     this.name = 'ServerRejectionError';
   }
 }

@@ -36,7 +36,7 @@ declare module '../platform/index.js' {
 
 const logger = new Logger('Problem');
 
-/** Turns any thrown error into `application/problem+json` (RFC 9457), and logs the service's own faults. */
+/** Turns any thrown error into `application/problem+json` (RFC 9457), and logs the service's own errors. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   catch(thrown: unknown, host: ArgumentsHost): void {
@@ -75,7 +75,7 @@ export function problemResponse(thrown: unknown, request: HttpRequest): ProblemR
     ...(error instanceof TooManyRequestsError && { limit: error.limit }),
     ...(error instanceof InvalidTokenError && { reason: error.reason }),
   };
-  if (status >= 500 && !isRejection(error) && !rawOf(request).socket.destroyed) {
+  if (status >= 500 && !isLoadShedding(error) && !rawOf(request).socket.destroyed) {
     logger.error({ requestId: idOf(request), code: error.code, ...causeOf(error) }, error.detail);
   }
   const problem = toProblem(error, { path: pathOf(request), id: idOf(request) });
@@ -88,11 +88,11 @@ export function problemResponse(thrown: unknown, request: HttpRequest): ProblemR
 }
 
 /** Whether nothing failed: the request's log line says why it was rejected. */
-function isRejection(error: DomainError): boolean {
+function isLoadShedding(error: DomainError): boolean {
   return error instanceof OverloadedError || error instanceof ShuttingDownError;
 }
 
-/** Full details for a fault of the service itself, and the reason of a failing dependency. */
+/** Full details for an error of the service itself, and the reason of a failing dependency. */
 function causeOf({ status, cause }: DomainError): object {
   if (status === 500) return { error: cause };
   return { ...OUTAGE, reason: cause === undefined ? undefined : reasonOf(cause) };
@@ -114,7 +114,7 @@ export interface Problem {
   message: string;
   /** Identifies the request in the log. */
   requestId: string;
-  /** Each fault of the request, if known. */
+  /** Each violation of the request, if known. */
   errors?: readonly Violation[];
 }
 
@@ -231,7 +231,7 @@ export class FeatureError extends DomainError {
   }
 }
 
-/** A `ValidationPipe` lists all its faults in `message`; every other exception has one text. */
+/** A `ValidationPipe` lists all its violations in `message`; every other exception has one text. */
 function messagesOf(response: string | object): string[] {
   const message: unknown = memberOf(response, 'message');
   return Array.isArray(message) ? message.slice(0, MAX_MESSAGES).map(String) : [];
@@ -287,7 +287,7 @@ function memberOf(response: unknown, name: string): unknown {
 const MESSAGE =
   /^((?:[\w$-]+\.)*)(?:each value in )?(?:nested )?(?:property )?(?:"([^"]+)"|([\w$-]+)) (?:must|should|is not)\b/;
 
-/** One message of a ValidationPipe as a fault of the field that it names, or of the whole body if it names none. */
+/** One message of a ValidationPipe as a violation of the field that it names, or of the whole body if it names none. */
 function toViolation(message: string): Violation {
   const [, parents = '', quoted, plain = ''] = MESSAGE.exec(message) ?? [];
   const segments = [...parents.split('.').filter(Boolean), ...((quoted ?? plain) ? [quoted ?? plain] : [])];

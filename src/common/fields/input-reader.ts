@@ -21,8 +21,8 @@ const MAX_DEPTH = 32;
 export interface BodyOptions {
   /** Whether the reader's extras may be set, as code may. @default false */
   readonly extras?: boolean;
-  /** Fields that errors do not name as allowed. @default none */
-  readonly unnamed?: readonly string[];
+  /** Fields that the caller may not write, which errors do not name as allowed. @default none */
+  readonly concealed?: readonly string[];
 }
 
 /** Reads bodies strictly as a class describes them: only its fields, without coercing or dropping anything. */
@@ -80,7 +80,7 @@ export class InputReader<T extends object> {
   private async readAs(
     mode: 'whole' | 'patch' | 'merged',
     body: unknown,
-    { extras = false, unnamed = [] }: BodyOptions = {},
+    { extras = false, concealed = [] }: BodyOptions = {},
   ): Promise<object> {
     if (!isPlainObject(body)) throw new ValidationError([{ pointer: '', detail: errorMessages.notAnObject }]);
     const violations = new ViolationList();
@@ -89,7 +89,7 @@ export class InputReader<T extends object> {
       isPartial: mode !== 'whole',
       isMerged: mode === 'merged',
       extras: extras ? this.extras : [],
-      unnamed,
+      concealed,
       violations,
       made,
       at: '',
@@ -151,7 +151,7 @@ interface ReadContext {
   readonly isMerged: boolean;
   /** Additional names that pass through unchecked. */
   readonly extras: readonly string[];
-  readonly unnamed: readonly string[];
+  readonly concealed: readonly string[];
   readonly violations: ViolationList;
   readonly made: MadeObject[];
   /** JSON pointer of the value. */
@@ -161,7 +161,7 @@ interface ReadContext {
 
 /** Makes an object of a class whose validators class-validator runs, from an object of a body. Nothing is coerced. */
 function readObject(type: Type<object>, body: Record<string, unknown>, context: ReadContext): object {
-  const { isPartial, isMerged, extras, unnamed, violations, made } = context;
+  const { isPartial, isMerged, extras, concealed, violations, made } = context;
   const readClass = readClassOf(type, isPartial);
   const object = isPartial || isMerged ? readClass.empty() : fresh(readClass, extras);
   made.push({ object, prototype: isPartial ? Object.prototype : (type.prototype as object) });
@@ -174,7 +174,7 @@ function readObject(type: Type<object>, body: Record<string, unknown>, context: 
     if (field) readField(object, field, value, body, context);
     else if (extras.includes(name)) put(object, name, value);
     else if (!isMerged) {
-      const allowed = [...readClass.fields.keys()].filter((field) => !unnamed.includes(field));
+      const allowed = [...readClass.fields.keys()].filter((field) => !concealed.includes(field));
       violations.add(pointerTo(context.at, name), errorMessages.unknownField(shorten(name), allowed));
     }
   }
@@ -255,7 +255,7 @@ function convertEntry({ source }: ReadField, raw: unknown, context: ReadContext)
   }
   if (!nested || !isPlainObject(raw)) return plainLeaf(source, raw);
   if (context.depth < MAX_DEPTH) {
-    return readObject(nested, raw, { ...context, extras: [], unnamed: [], depth: context.depth + 1 });
+    return readObject(nested, raw, { ...context, extras: [], concealed: [], depth: context.depth + 1 });
   }
   context.violations.add(context.at, fieldMessages.tooDeep(name));
   return undefined;

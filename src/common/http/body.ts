@@ -21,15 +21,15 @@ import { nextTimeSlice, parseJson } from './json-body.js';
  */
 export type BatchBody = 'operations' | 'lines';
 
-/** The form of a body that is not one JSON value: it holds a batch, or is of a media type that is not read here. */
+/** The format of a body that is not one JSON value: it holds a batch, or is of a media type that is not read here. */
 export type BodyFormat = BatchBody | { readonly consumes: string };
 
 const BODY_FORMAT = 'http:body-format';
 
-/** Declares the form of a route's body. */
+/** Declares the format of a route's body. */
 export const HasBody = (format: BodyFormat): MethodDecorator => SetMetadata(BODY_FORMAT, format);
 
-/** The form of the body of a handler's requests; undefined if it is one JSON value. */
+/** The format of the body of a handler's requests; undefined if it is one JSON value. */
 export function bodyFormatOf(handler: object): BodyFormat | undefined {
   return Reflect.getMetadata(BODY_FORMAT, handler) as BodyFormat | undefined;
 }
@@ -102,7 +102,7 @@ interface Unfinished {
 const unfinished = new Set<Unfinished>();
 let unfinishedBytes = 0;
 
-/** Gathers chunks of bytes in few buffers, however small the chunks are. */
+/** Collects chunks of bytes in few buffers, however small the chunks are. */
 class BodyBytes {
   length = 0;
   private chunks = 0;

@@ -113,7 +113,7 @@ export class FairShare {
     return this.all.waiting.size;
   }
 
-  /** Why a slot would be rejected now; undefined if it would be given in time. */
+  /** Why a request for a slot would be rejected now; undefined if it would be given in time. */
   rejection(owner: Owner): Error | undefined {
     const { maxInAll, maxWaitMs = Infinity } = this.limits;
     const group = this.all.find(owner.group);
@@ -297,7 +297,7 @@ function mostBeside([all, own, client]: Piece['parties']): Party | undefined {
   return most && most.used > client.used + 1 ? most : undefined;
 }
 
-/** Takes the newest slot of a client back; returns whether there is one. */
+/** Takes back the newest slot of a client; returns whether there is one. */
 function takeBack(client: Party | undefined): boolean {
   const newest = [...(client?.held ?? [])].at(-1);
   newest?.release();

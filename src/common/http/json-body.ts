@@ -6,7 +6,7 @@ const HARMFUL_NAMES = ['constructor', '_bsontype'];
 /** Maximum nesting of a body. Unit: levels of objects and arrays. */
 const MAX_DEPTH = 32;
 
-/** Nesting from which on a text is not parsed at all. Parts of bulk and import are rejected by themselves at {@link MAX_DEPTH}. Unit: levels. */
+/** Nesting from which on a text is not parsed at all. Parts of bulk and import are rejected one by one at {@link MAX_DEPTH}. Unit: levels. */
 const UNPARSED_DEPTH = 10_000;
 
 /** Maximum number of names in one object of a body: parsing many more takes long. */

@@ -50,7 +50,7 @@ declare module '../platform/index.js' {
   }
 }
 
-/** Resources of a response that is made while it is sent. */
+/** The right to send a response that is made while it is sent: its turns, and its end. */
 export interface Slot {
   /** Makes a part of the response when it is its turn. Between two parts, other work is done. */
   turn<T>(make: () => Promise<T>): Promise<T>;

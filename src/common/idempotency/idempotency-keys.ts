@@ -42,7 +42,7 @@ export class IdempotencyKey {
   @Prop({ type: Types.ObjectId, required: true })
   seed!: Types.ObjectId;
 
-  /** The owner that carries out the request; only it may store the response. */
+  /** The attempt that carries out the request; only it may store the response. */
   @Prop({ type: String, required: true })
   owner!: string;
 
@@ -198,7 +198,7 @@ export class IdempotencyKeys {
   }
 }
 
-/** Without the bytes, which a platform may not keep, the value that they stand for. */
+/** SHA-256 of the body: of its bytes or, if a parser of the application has read them, of its value as JSON. */
 function bodyHashOf({ body, bodyHash }: HttpRequest): string {
   if (bodyHash !== undefined || body === undefined) return bodyHash ?? '';
   return createHash('sha256').update(JSON.stringify(body)).digest('hex');

@@ -56,7 +56,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const reply = context.switchToHttp().getResponse<HttpResponse>();
     const key = request.method === 'POST' ? readKey(request, context.getHandler()) : undefined;
     if (key === undefined) return next.handle();
-    const outcome = await this.reserve(await this.identify(context, key), request, reply);
+    const outcome = await this.reserve(await this.keyIdOf(context, key), request, reply);
     const unstored = this.reflector.get<string[] | undefined>(UNSTORED, context.getHandler()) ?? [];
     const exchange = new IdempotentExchange(this.keys, outcome, request, reply, {
       unstored,
@@ -85,8 +85,8 @@ export class IdempotencyInterceptor implements NestInterceptor {
     return Promise.resolve(response);
   }
 
-  /** The owner of a key: the caller (everybody, if no token is required), the scope, and the target. */
-  private async identify(context: ExecutionContext, key: string): Promise<string> {
+  /** What a key is stored under: the hash of it, its caller (everybody, if no token is required), the scope, and the target. */
+  private async keyIdOf(context: ExecutionContext, key: string): Promise<string> {
     const { method, url } = context.switchToHttp().getRequest<HttpRequest>();
     const { tenant, subject, scopes } = await this.identities.of(context);
     const [own, ...items] = scopes;

@@ -75,7 +75,7 @@ export class Reservation {
   }
 
   /** The first record of a resource, if an earlier attempt has stored it and this one has not asked for it. */
-  async recall<T>(resource: string, find: InsertSteps<T>['find']): Promise<T | undefined> {
+  async findFirst<T>(resource: string, find: InsertSteps<T>['find']): Promise<T | undefined> {
     const isAskedFor = this.numbersOf(resource).size > 0;
     return this.resumed && !isAskedFor ? find(this.idOf(resource, 0)) : undefined;
   }

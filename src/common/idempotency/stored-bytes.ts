@@ -68,7 +68,7 @@ export class StoredBytes implements BeforeApplicationShutdown {
   /** When the client of a request may store another key; undefined if at once. Unit: seconds. */
   async waitOf(request: HttpRequest): Promise<number | undefined> {
     for (const { name, limit } of this.accountsOf(request)) {
-      // When the oldest hour ends to count.
+      // When the oldest hour stops counting.
       if ((await this.sumOf(name)) >= limit) return Math.ceil((HOUR_MS - (Date.now() % HOUR_MS)) / 1_000);
     }
     return undefined;

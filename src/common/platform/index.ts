@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 /** Maximum size of a body, unless a server has another one. Unit: bytes. */
 export const BODY_LIMIT = 1_048_576;
 
-/** What all requests share of the application that they arrive at. Each room declares its own members. */
+/** What all requests share of the application that they arrive at. Each folder that adds members declares them itself. */
 export interface Platform {
   /** Maximum size of a body. Unit: bytes. */
   readonly bodyLimit: number;
@@ -19,8 +19,8 @@ export interface Platform {
 }
 
 /**
- * What the steps of a request tell each other, and the verbs that it calls. Each item of a batch has its own. Each room
- * declares its own members.
+ * What the steps of a request tell each other, and the verbs that it calls. Each item of a batch has its own. Each folder
+ * that adds members declares them itself.
  */
 // eslint-disable-next-line @typescript-eslint/no-empty-object-type
 export interface RequestContext {}

@@ -199,7 +199,7 @@ export function closeInStages(socket: Socket): void {
   socket.destroySoon = () => endInStages(socket);
 }
 
-/** Whether a connection already has its last response, so that nothing else it sends can be answered. */
+/** Whether the last response of a connection has been sent, so that later requests get none. */
 export function isClosing(socket: Socket): boolean {
   return closing.has(socket);
 }

@@ -126,7 +126,7 @@ const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
  */
 const SINGLE = ['host', 'authorization'];
 
-/** A message about a violation in the head of a request that Node has accepted, if there is one (RFC 9112). */
+/** What violates RFC 9112 in the head of a request that Node has accepted; undefined if nothing does. */
 function headViolation({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
   const { host, 'transfer-encoding': coding } = headers;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return errorMessages.malformedHttp;

@@ -7,7 +7,7 @@ import { DURATION_BUCKETS, type Metrics } from '../metrics/index.js';
 import { whenClosed } from '../platform/index.js';
 
 /** Codes of requests that are rejected or given up because of load, time, or a dependency of the service. */
-const REFUSALS = [
+const REJECTIONS = [
   'AUTHENTICATION_UNAVAILABLE',
   'DATABASE_UNAVAILABLE',
   'INDEX_UNAVAILABLE',
@@ -52,7 +52,7 @@ export function useRequestLog(fastify: FastifyInstance, { registry }: Metrics, s
     registers,
   });
   // They start at zero, so that the first rejection is an increase.
-  for (const code of REFUSALS) rejected.inc({ code, limit: '' }, 0);
+  for (const code of REJECTIONS) rejected.inc({ code, limit: '' }, 0);
   for (const limit of LIMITS) rejected.inc({ code: 'TOO_MANY_REQUESTS', limit }, 0);
   const aborted = new Counter({
     name: 'http_requests_aborted_total',
@@ -88,7 +88,7 @@ export function useRequestLog(fastify: FastifyInstance, { registry }: Metrics, s
     request.log.info({ ...lineOf(request), status, ms, ...problem }, 'answered');
     if (problem && (status === 429 || status === 503)) {
       const { limit = '' } = problem;
-      const code = limit !== '' || REFUSALS.includes(problem.code) ? problem.code : 'other';
+      const code = limit !== '' || REJECTIONS.includes(problem.code) ? problem.code : 'other';
       rejected.inc({ code, limit });
     }
     const shown = is404 && !METHODS.has(method) ? 'other' : method;

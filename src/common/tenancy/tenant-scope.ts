@@ -40,7 +40,7 @@ declare module '../platform/index.js' {
   interface RequestContext {
     /** Set by the TenantGuard. */
     caller?: TenantContext;
-    /** Set by the TenantInterceptor. */
+    /** Set by `applyScope`, which the CrudInterceptor or the TenantInterceptor calls. */
     scope?: TenantScope;
     /** Whether the request has a body that its route does not describe, so that values may come straight from a client. */
     hasUnreadBody?: boolean;

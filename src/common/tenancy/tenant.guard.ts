@@ -69,7 +69,7 @@ export class TenantGuard implements CanActivate {
 export function applyScope(request: HttpRequest, fields: IsolationFields): TenantScope {
   // Without the guard, nobody has decided who is calling.
   const context = contextOf(request);
-  if (!context.caller) throw new Error('The TenantGuard did not run before the TenantInterceptor.');
+  if (!context.caller) throw new Error('The TenantGuard did not run before the scope was applied.');
   const params = request.params as Readonly<Record<string, string>>;
   const scope = TenantScope.ofRequest(context.caller, { params, request });
   scope.valuesOf(fields);

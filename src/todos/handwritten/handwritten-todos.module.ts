@@ -17,7 +17,7 @@ const schema = schemaOf(Todo).index({ createdAt: -1, _id: -1 });
     MongooseModule.forFeature([{ name: Todo.name, schema, collection: 'todos' }], CRUD_CONNECTION),
   ],
   controllers: [TodosController],
-  // The generated form searches by words that this one does not store.
+  // The generated implementation searches by words that this one does not store.
   providers: [TodosService, resetsSearchIndex('todos')],
 })
 export class HandwrittenTodosModule {}

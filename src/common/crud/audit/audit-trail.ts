@@ -63,15 +63,15 @@ export class AuditTrail implements BeforeApplicationShutdown {
    * knows whether the write happened: the outcome stays `unknown`.
    *
    * @param write resolves with undefined if no record matched
-   * @param begun called when the next write may begin its own
+   * @param onOrdered called when the next write may begin its own
    * @throws what the write throws, and Error if the audit record cannot be stored, before the write is begun:
    * DatabaseUnavailableError or DatabaseTooSlowError if the database is the cause
    */
-  async around<T>(audited: Audited, write: () => Promise<T>, begun?: () => void): Promise<T> {
+  async around<T>(audited: Audited, write: () => Promise<T>, onOrdered?: () => void): Promise<T> {
     const document = this.documentOf(audited);
     const { _id } = document;
     const beginning = this.storeBegin(document);
-    begun?.();
+    onOrdered?.();
     await beginning;
     try {
       const result = await write();

@@ -10,7 +10,7 @@ import { isGenerated, metadataOf } from '../pipeline/plan.js';
 import type { ItemKind } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
 import { hasMiddleware, hasOwnValidators } from '../store/shared-writes.js';
-import { type ItemResult, type Items, WriteOrder, type WriteSlot } from './items.js';
+import { type ItemResult, type Items, WriteOrder, type WriteTurn } from './items.js';
 import type { BulkRequest, Operation } from './operation.js';
 
 /** The response to a bulk request. */
@@ -73,13 +73,13 @@ export async function carryOut(
   // Later operations may build on this one. Once the database is lost, they would only wait for it in vain.
   let lost: DomainError | undefined;
   let started = 0;
-  const one = async (operation: Operation, slot: WriteSlot | undefined): Promise<ItemResult> => {
+  const one = async (operation: Operation, turn: WriteTurn | undefined): Promise<ItemResult> => {
     const number = started++;
     try {
       if (operation.kind === 'malformed') return items.reject(operation.error);
-      return lost ? items.reject(lost, operation) : await items.carryOut(operation, number, slot);
+      return lost ? items.reject(lost, operation) : await items.carryOut(operation, number, turn);
     } finally {
-      slot?.release();
+      turn?.release();
     }
   };
   const note = (result: ItemResult): ItemResult => {
@@ -90,24 +90,24 @@ export async function carryOut(
   let sliceEnds = 0;
   for (const run of runsOf(operations, independence(items.controller, service), unit ? Infinity : MAX_RUN)) {
     await nextTimeSlice();
-    const coalesced = unit?.coalesce();
+    const endGroup = unit?.beginGroup();
     const begun = await request.platform.streamSlots.carryOut(items, run, async (operation) => {
-      const slot = unit || operation.kind === 'create' ? order.next() : undefined;
-      const result = one(operation, slot).then(note);
+      const turn = unit || operation.kind === 'create' ? order.next() : undefined;
+      const result = one(operation, turn).then(note);
       if (!unit) return { result: await result };
       // The next one begins when the write of this one waits for the command that they share.
-      await Promise.race([slot?.released, result]);
+      await Promise.race([turn?.released, result]);
       if (performance.now() > sliceEnds) {
         await nextTimeSlice();
         sliceEnds = performance.now() + SLICE_MS;
       }
       return { result };
     });
-    coalesced?.();
-    const answered = await Promise.all(begun.map(({ result }) => result));
-    if (answered.some((result) => 'code' in result && result.code === 'DATABASE_UNAVAILABLE'))
+    endGroup?.();
+    const ended = await Promise.all(begun.map(({ result }) => result));
+    if (ended.some((result) => 'code' in result && result.code === 'DATABASE_UNAVAILABLE'))
       lost ??= new DatabaseUnavailableError();
-    results.push(...answered.map((result) => items.sent(result)));
+    results.push(...ended.map((result) => items.sent(result)));
   }
   return results;
 }

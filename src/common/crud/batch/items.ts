@@ -19,8 +19,8 @@ const PROBLEM_TIMES = 8;
 export class WriteOrder {
   private last: Promise<void> = Promise.resolve();
 
-  /** Takes the next slot, which is ready when all earlier ones are released. */
-  next(): WriteSlot {
+  /** Takes the next turn, which is ready when all earlier ones are released. */
+  next(): WriteTurn {
     const ready = this.last;
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -29,8 +29,8 @@ export class WriteOrder {
   }
 }
 
-/** One slot. Its holder must release it, however the write ends. */
-export interface WriteSlot {
+/** One turn. Its holder must release it, however the write ends. */
+export interface WriteTurn {
   readonly ready: Promise<void>;
   readonly release: () => void;
   readonly released: Promise<void>;
@@ -72,8 +72,8 @@ export class Items {
    *
    * @param number of the item in its batch, from 0
    */
-  async carryOut(item: Item, number: number, slot?: WriteSlot): Promise<ItemResult> {
-    return resultOf(item.kind, await this.send(item, number, slot));
+  async carryOut(item: Item, number: number, turn?: WriteTurn): Promise<ItemResult> {
+    return resultOf(item.kind, await this.send(item, number, turn));
   }
 
   /** The result of an item that the guards of its route reject; undefined if they let it pass. */
@@ -106,7 +106,7 @@ export class Items {
   private async send(
     item: Item,
     number: number,
-    slot?: WriteSlot,
+    turn?: WriteTurn,
     guardCheck?: { isPassed: boolean },
   ): Promise<SubResponse> {
     const { controller, reply, request } = this;
@@ -128,7 +128,7 @@ export class Items {
         headers: ifMatch === undefined ? undefined : { 'if-match': ifMatch },
         body,
         context: {
-          slot,
+          writeTurn: turn,
           guardCheck,
           unit: this.unit,
           reservation: contextOf(request).reservation?.ofItem(number),
@@ -168,6 +168,6 @@ export const CurrentItems = createParamDecorator((_data: unknown, context: Execu
 declare module '../../platform/index.js' {
   interface RequestContext {
     /** When the record of an item that is a create may be stored; released once a write waits for its command. @default at once */
-    slot?: WriteSlot;
+    writeTurn?: WriteTurn;
   }
 }

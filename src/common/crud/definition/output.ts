@@ -36,7 +36,7 @@ export function plain(value: unknown, own?: (object: object) => unknown): unknow
 /** How the values of a field are shown: returns a value in the form that JSON should carry. */
 type Serializer = (value: unknown) => unknown;
 
-/** Applies a form to a value, or to each entry of a list at any depth. */
+/** Applies a serializer to a value, or to each entry of a list at any depth. */
 function eachEntry(serialize: Serializer): Serializer {
   const presentEach: Serializer = (value) =>
     Array.isArray(value) ? value.map(presentEach) : serialize(value);

@@ -166,7 +166,7 @@ function takesKey({ body, consumes, method, reads }: Route): boolean {
   return method === RequestMethod.POST && body !== 'lines' && consumes === undefined && !reads;
 }
 
-/** Whether a route answers with one record that the client may have already. */
+/** Whether a route returns one record that the client may have already. */
 function takesIfNoneMatch(route: Route, definition: CrudDefinition): boolean {
   return route.kind === 'get' || (route.method === RequestMethod.GET && returnsRecord(route, definition));
 }
@@ -207,13 +207,13 @@ function resultOf(route: Route, { definition, routes }: ControllerMetadata, clas
     return { responses: { [status]: { description: 'Done', content: { [response]: { schema: {} } } } } };
   const shape = response instanceof Shape ? response : undefined;
   const shown = shape?.type ?? (response as Type<object> | undefined) ?? definition.entity;
-  const isPage = shape?.form === 'page';
+  const isPage = shape?.kind === 'page';
   const type = isPage ? classes.page : shown === definition.entity ? classes.record : documentedClass(shown);
   const headers = {
     ...(returnsRecord(route, definition) && ETAG),
     ...(method === RequestMethod.POST && REPLAYED_HEADER),
   };
-  const schema = shape?.form === 'list' ? { type: 'array', items: refTo(type) } : refTo(type);
+  const schema = shape?.kind === 'list' ? { type: 'array', items: refTo(type) } : refTo(type);
   return {
     models: isPage ? [classes.record, classes.read, ...(classes.part ? [classes.part] : []), type] : [type],
     responses: { [status]: { description: 'Done', headers, content: { 'application/json': { schema } } } },

@@ -20,7 +20,7 @@ import {
   UpdatedResult,
 } from './schema-class.js';
 
-/** The kinds of routes whose successful response is the same for every resource. */
+/** The kinds of successful response that are the same for every resource. */
 type SuccessKind = Exclude<ResponseKind, CrudBatchHandler | 'own'>;
 
 function header(description: string, example: string): HeaderObject {

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { isPlainObject } from '../../fields/index.js';
 import { unknownName } from './option-names.js';
 
-/** Stops the start with a error of one sentence that names the fix. */
+/** Stops the start with a one-sentence error that names the fix. */
 export type Fail = (problem: string) => never;
 
 /** Makes the {@link Fail} of a resource from its options. */
@@ -14,7 +14,7 @@ export function failFor(options: unknown): Fail {
   };
 }
 
-/** Stops the start with the first message of a table whose condition holds. @param subject what they begin with */
+/** Stops the start with the first message whose condition holds. @param subject what each one begins with */
 export function failIf(fail: Fail, subject: string, messages: Readonly<Record<string, unknown>>): void {
   const found = Object.entries(messages).find(([, holds]) => holds);
   if (found) fail(subject + found[0]);

@@ -145,7 +145,7 @@ export interface CrudRouteOptions {
   guards?: (Type<CanActivate> | CanActivate)[];
   /** Method decorators of the route, such as `Roles('admin')`. @default none */
   decorators?: MethodDecorator[];
-  /** Summary in the explorer. @default a sentence made of the action and the entity's name */
+  /** Summary in the explorer. @default made of the action and the entity's name */
   summary?: string;
   /** Class of the response, for an overridden handler that returns something other than the generated one does. */
   response?: Type<object>;

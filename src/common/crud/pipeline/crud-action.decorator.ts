@@ -80,7 +80,7 @@ interface OwnRoute {
 
 /**
  * Makes a method a route of the resource. The route is scoped like one of the resource's actions, validates
- * its body strictly, is documented, and answers errors with problems. To replace a disabled action, use its
+ * its body strictly, is documented, and responds to errors with problems. To replace a disabled action, use its
  * method and path.
  *
  * ```ts
@@ -109,7 +109,7 @@ export function CrudAction(resource: AnyCrudOptions, options: CrudActionOptions)
       ...queryOf(query),
       kind: 'own',
       response: said.response ?? (resource.entity as Type<object>),
-      summary: () => summary ?? sentence(handler),
+      summary: () => summary ?? summaryOf(handler),
       errors: said.errors ?? (hasId ? ['RECORD_NOT_FOUND'] : []),
     };
     const own = ownRoutesOf(target.constructor as Type<object>);
@@ -146,8 +146,8 @@ const classOr = (accepts: (value: unknown) => boolean, ...others: string[]): Che
   );
 };
 
-/** The form of a value that is a {@link Shape}. */
-const formOf = (value: unknown) => (value instanceof Shape ? (value.form as string) : '');
+/** The kind of a value that is a {@link Shape}. */
+const shapeKindOf = (value: unknown) => (value instanceof Shape ? (value.kind as string) : '');
 
 /** The check of every option. */
 const CHECKS: { readonly [Name in keyof Required<CrudActionOptions>]: Check } = {
@@ -162,11 +162,11 @@ const CHECKS: { readonly [Name in keyof Required<CrudActionOptions>]: Check } = 
   guards: ROUTE.guards,
   decorators: ROUTE.decorators,
   consumes: rule(isMediaRange, 'a media type, such as "multipart/form-data"'),
-  body: classOr((value) => formOf(value) === 'patch', 'or patchOf(Class)'),
+  body: classOr((value) => shapeKindOf(value) === 'patch', 'or patchOf(Class)'),
   query: classOr((value) => value === 'list' || isNames(value), 'a list of names', 'or "list"'),
   headers: classOr(() => false),
   response: classOr(
-    (value) => ['list', 'page'].includes(formOf(value)) || isMediaRange(value),
+    (value) => ['list', 'page'].includes(shapeKindOf(value)) || isMediaRange(value),
     'listOf(Class)',
     'pageOf(Entity)',
     'or a media type',
@@ -193,7 +193,7 @@ function checkAction(options: CrudActionOptions, { entity }: AnyCrudOptions, whe
     fail(
       `${where}: body is read by the generator, and consumes leaves the body to the platform. Leave one out.`,
     );
-  if (response instanceof Shape && response.form === 'page' && response.type !== entity)
+  if (response instanceof Shape && response.kind === 'page' && response.type !== entity)
     fail(
       `${where}: response is a page of ${response.type.name}. pageOf takes the entity; write listOf for others.`,
     );
@@ -205,7 +205,7 @@ function checkAction(options: CrudActionOptions, { entity }: AnyCrudOptions, whe
 }
 
 /** `moveUp` as "Move up". */
-function sentence(name: string): string {
+function summaryOf(name: string): string {
   const words = name.replace(/([A-Z])/g, ' $1').toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

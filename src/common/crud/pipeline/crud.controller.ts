@@ -35,7 +35,7 @@ import { CrudInterceptor, CurrentQuery } from './crud.interceptor.js';
 import { markGenerated, planOf } from './plan.js';
 
 /**
- * Answers errors on the routes of resources with problems, whatever the application does elsewhere. A global filter of
+ * Responds to errors on the routes of resources with problems, whatever the application does elsewhere. A global filter of
  * the application that names the class of an error handles it here, too; one that catches everything does not.
  */
 @Catch()

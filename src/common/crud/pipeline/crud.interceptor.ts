@@ -58,7 +58,7 @@ export interface Call extends RoutePlan {
 }
 
 /**
- * The way of every request to a resource, after its caller was identified: scope, key, input, verb, response. It is set on
+ * The path of every request to a resource, once its caller is identified: scope, key, input, verb, response. It is set on
  * the class and replaces the raw identifiers, query and body with checked ones, so that a decorator on an override
  * cannot bypass a check.
  */
@@ -109,7 +109,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
       if (context.query && isPageQuery(context.query)) await reservePage(call, context.query);
       result = await lastValueFrom(next.handle(), { defaultValue: undefined });
     } catch (error) {
-      result = await recall(error, call, resource);
+      result = await recordOfEarlierAttempt(error, call, resource);
     }
     const expand = context.query?.expand;
     const expansion = expand && new Expansion(this.registry, scope, expand);
@@ -149,15 +149,15 @@ async function read(call: Call, resource: CrudResource): Promise<void> {
   const tags = readEntityTags('If-Match', request.headers['if-match']);
   if (tags && (params.id !== undefined || call.takesIfMatch))
     context.precondition = { entity: definition.entity, id: params.id, tags };
-  const known = definition.viewOf?.(scope.caller) ?? definition;
-  if (route?.body === 'query') context.query = readBodyQuery(request.body, known);
-  else if (route?.reads) context.query = readQuery(route.reads, queryOf(request), known);
+  const view = definition.viewOf?.(scope.caller) ?? definition;
+  if (route?.body === 'query') context.query = readBodyQuery(request.body, view);
+  else if (route?.reads) context.query = readQuery(route.reads, queryOf(request), view);
   else if (!route?.queryType && route?.query.includes(ARCHIVED_PARAMETER))
     context.query = { archived: requireArchived(queryOf(request)) };
   await readTexts(call);
   const { fieldRules } = definition;
   const hasRules = call.isInput && fieldRules.size > 0;
-  const unnamed = hasRules ? rejectForbidden(fieldRules, scope.caller, request.body) : [];
+  const concealed = hasRules ? rejectForbidden(fieldRules, scope.caller, request.body) : [];
   if (route?.consumes !== undefined) {
     // An interceptor of the handler may be what parses it.
     const get = () => isPlainObject(request.body) && Object.keys(request.body).length > 0;
@@ -165,7 +165,7 @@ async function read(call: Call, resource: CrudResource): Promise<void> {
     return;
   }
   if (call.readBody)
-    request.body = await call.readBody(request.body, { unnamed }, await readerOf(call, resource));
+    request.body = await call.readBody(request.body, { concealed }, await readerOf(call, resource));
   else if (request.body !== undefined && request.body !== null) context.hasUnreadBody = true;
 }
 
@@ -177,7 +177,7 @@ async function readerOf({ definition, isInput, request, route, scope }: Call, re
   return resource.readerOf(resource.access.filter('update', scope, id));
 }
 
-/** Asks before a handler that may change nothing, for which no verb asks; not again where a key resumes what did. */
+/** Checks `If-Match` before a handler of your own, which may call no verb that does; not where a key resumes an earlier attempt. */
 async function requireTags({ definition, request, route, scope }: Call, { access, store }: CrudResource) {
   const { id } = request.params as { id?: string };
   if (id === undefined || !scope.context.precondition || scope.context.reservation?.resumed) return;
@@ -202,17 +202,17 @@ async function readTexts({ readHeaders, readQuery: reader, request }: Call): Pro
 }
 
 /**
- * If an earlier request with the same key has already created the record, answers with it even if the
+ * If an earlier request with the same key has already created the record, returns it even if the
  * create would be rejected now, for example because of a limit that this very record has reached.
  */
-async function recall(
+async function recordOfEarlierAttempt(
   error: unknown,
   { request, route, scope }: Call,
   resource: CrudResource,
 ): Promise<unknown> {
-  const isRejection = toDomainError(error, request.platform).status < 500;
-  if (!isRejection || route?.kind !== 'create') throw error;
-  const record = await resource.writes.recall(scope, request.body as object);
+  const isClientError = toDomainError(error, request.platform).status < 500;
+  if (!isClientError || route?.kind !== 'create') throw error;
+  const record = await resource.writes.findEarlierCreate(scope, request.body as object);
   if (!record) throw error;
   return record;
 }

@@ -46,7 +46,7 @@ export interface RoutePlan {
   readonly onceFields: readonly string[];
   /** Whether the body is that of a create or an update, whose fields callers may not be allowed to write. */
   readonly isInput: boolean;
-  /** Checks a body and returns it, a change by the reader of its record; undefined if the route does not describe it. */
+  /** Validates a body and returns it; a merge patch takes the reader of its record. Undefined if the route declares no body. */
   readonly readBody:
     ((body: unknown, options?: BodyOptions, reader?: InputReader<object>) => unknown) | undefined;
   /** Reads the parameters of the query into their class, if the route has one, and the headers into theirs. */

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Slot } from '../../http/index.js';
 import type { HttpRequest } from '../../platform/index.js';
 
-/** Amount of text that is gathered before it is handed to the socket. Unit: characters. */
+/** Amount of text that is collected before it is handed to the socket. Unit: characters. */
 const CHUNK = 32_768;
 
 /** Number of records that are processed together while streaming. Unit: records. */

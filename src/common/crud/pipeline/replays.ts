@@ -52,14 +52,14 @@ async function maySee(
 async function bulkPart(stored: Replay, { controller, reply, request }: Call): Promise<Replay> {
   // If the operations are read already, this request has just carried them out, guards included.
   if (stored.status >= 400 || !isPlainObject(request.body)) return stored;
-  const rejections = await refusalsOf(request.body, new Items(request, reply, controller), controller);
+  const rejections = await rejectionsOf(request.body, new Items(request, reply, controller), controller);
   if (rejections.size === 0) return stored;
   const bulk = JSON.parse(stored.body.toString()) as BulkResults;
   const results = bulk.results.map((result, number) => rejections.get(number) ?? result);
   return { ...stored, body: Buffer.from(JSON.stringify({ ...bulk, results })) };
 }
 
-async function refusalsOf(
+async function rejectionsOf(
   body: object,
   items: Items,
   controller: Type<object>,

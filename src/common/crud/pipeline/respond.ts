@@ -129,7 +129,7 @@ const RESPONDERS: { readonly [Kind in ResponseKind]: Responder<Kind> } = {
   },
 };
 
-/** A bulk with a failed item is not kept for its key. When it is repeated, its creates find their records. */
+/** A bulk with a failed item is not stored for its key. When it is repeated, its creates find their records. */
 function unlessFailed(bulk: BulkResults, { scope }: Call): BulkResults {
   if (bulk.results.some(({ status }) => status >= 500)) scope.context.exchange?.forget();
   return bulk;
@@ -154,7 +154,7 @@ function show(record: Stored<object>, { definition, scope }: ResponseContext): o
   return project(definition.present(record, scope.caller), scope.context.query?.fields);
 }
 
-/** The record that a write answers with, if the client prefers that and may read it. */
+/** The record that a write returns, if the client prefers that and may read it. */
 async function preferred(record: Stored<object>, context: ResponseContext): Promise<object | undefined> {
   const { maySee, reply, request } = context;
   varyBy(reply, 'Prefer');

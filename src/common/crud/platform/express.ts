@@ -101,7 +101,7 @@ interface RoutePath {
   readonly path: string;
 }
 
-/** Gives what the application's own parser rejects the form of all errors, for requests to the routes of resources. */
+/** Gives what the application's own parser rejects the format of all errors, for requests to the routes of resources. */
 export function handleExpressErrors(app: ExpressApp, routes: readonly RoutePath[]): void {
   app.use((error, request, response, next) => {
     const { status, errno, type, limit } = error as ParserError;

@@ -11,9 +11,9 @@ import { HANDLERS } from '../options/option-names.js';
 import type { ReadKind } from '../query/list-query.js';
 
 /** What a route takes or responds with, other than one object of a class. */
-export class Shape<Form extends 'list' | 'page' | 'patch'> {
+export class Shape<Kind extends 'list' | 'page' | 'patch'> {
   constructor(
-    readonly form: Form,
+    readonly kind: Kind,
     readonly type: Type<object>,
   ) {}
 }

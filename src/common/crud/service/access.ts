@@ -37,17 +37,17 @@ export class Access {
    * @throws UnauthenticatedError, TenantRequiredError or ClaimRequiredError if the caller lacks one, and
    * Error if the scope is not one
    */
-  fields(action: CrudAction, scope: TenantScope): Record<string, unknown> {
+  isolationValues(action: CrudAction, scope: TenantScope): Record<string, unknown> {
     return this.valuesOf(this.definition.isolation[action], scope);
   }
 
   /** A new record with the values of the fields that isolate its creation. A list gets its value as one more entry. */
   isolated(
     record: Readonly<Record<string, unknown>>,
-    isolation: Readonly<Record<string, unknown>>,
+    isolationValues: Readonly<Record<string, unknown>>,
   ): Record<string, unknown> {
     const { schema } = this.definition;
-    const values = Object.entries(isolation).map(([field, value]) => {
+    const values = Object.entries(isolationValues).map(([field, value]) => {
       if (!entryTypeOf(schema.path(field))) return [field, value] as const;
       const entries = [record[field] ?? []].flat();
       return [field, isIsolatedBy(schema, field, entries, value) ? entries : [...entries, value]] as const;
@@ -151,11 +151,11 @@ export class Access {
    * @throws ForbiddenFieldError if the body names a value of others, ValidationError if it must name one
    */
   chosen(
-    isolation: Readonly<Record<string, unknown>>,
+    isolationValues: Readonly<Record<string, unknown>>,
     input: Readonly<Record<string, unknown>>,
   ): Record<string, unknown> {
     const { inputFields, isolation: sources, schema } = this.definition;
-    const values = Object.entries(isolation).map(([field, value]) => {
+    const values = Object.entries(isolationValues).map(([field, value]) => {
       if (!sources.create[field]?.isList) return [field, value];
       const pointer = toPointer([field]);
       const own = valuesIn(value);

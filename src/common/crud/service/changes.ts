@@ -28,7 +28,7 @@ export function unchanged(
 }
 
 /** The values that have changed. */
-export function differences(
+export function changedValues(
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
@@ -77,9 +77,10 @@ export function requireSameScope(
 ): void {
   const names = namesOf(change).filter((name) => name in definition.isolation[action]);
   if (names.length === 0) return;
-  const values = access.fields(action, scope);
+  const values = access.isolationValues(action, scope);
   // Callers who are exempt may move it, but not out of every scope.
-  if (scope.request) rejectMissing(names.filter((name) => !(name in values) && change.set[name] == null));
+  if (scope.request)
+    rejectMissingFields(names.filter((name) => !(name in values) && change.set[name] == null));
   for (const field of names.filter((name) => name in values)) {
     if (isIsolatedBy(definition.schema, field, change.set[field], values[field])) continue;
     if (definition.isolation[action][field]?.isList)
@@ -108,13 +109,13 @@ export function requireFields(
   const nulls = Object.keys(set).filter((path) => set[path] === null);
   const types = [entity, kindOf(kinds, current) ?? entity];
   const isRequired = (path: string) => types.some((one) => fieldAt(one, path)?.required);
-  rejectMissing([...unset, ...nulls].filter(isRequired));
+  rejectMissingFields([...unset, ...nulls].filter(isRequired));
 }
 
 /** {@link requireFields} of a new record, which code may have left without what the store does not miss. */
 export function requireComplete({ entity, kinds, schema }: CrudDefinition, record: object): void {
   const types = [entity, kindOf(kinds, record) ?? entity];
-  rejectMissing([...new Set(types.flatMap((type) => missingFields(type, schema, record)))]);
+  rejectMissingFields([...new Set(types.flatMap((type) => missingFields(type, schema, record)))]);
 }
 
 /** @throws Error if code sets a field that only records of other kinds have */
@@ -165,7 +166,7 @@ function missingFields(
   });
 }
 
-function rejectMissing(paths: readonly string[]): void {
+function rejectMissingFields(paths: readonly string[]): void {
   const [first, ...others] = paths.map((path) => ({
     pointer: toPointer(path.split('.')),
     detail: errorMessages.requiredField(path),

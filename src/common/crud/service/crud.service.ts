@@ -137,7 +137,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const filter = this.filterOf('get', scope, objectId(id), query);
     const { fields } = this.resource.reads.readOf(query);
     const record = await this.store.findOne(filter, fields);
-    return record ?? this.rejectMissing();
+    return record ?? this.throwNotFound();
   }
 
   /**
@@ -151,12 +151,14 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     options: WriteOptions = {},
   ): Promise<Stored<Entity>> {
     // Before the body is looked at: a caller without a scope learns nothing about it.
-    const isolation = this.resource.access.fields('create', scope);
+    const isolationValues = this.resource.access.isolationValues('create', scope);
     const { createReader } = this.resource.definition;
-    const known = options.validate === false || isChecked(input, createReader);
-    const checked = known ? input : ((await createReader.read(input, this.#reading(scope, input))) as Create);
-    await this.#begin('create', scope);
-    const chosen = this.resource.access.chosen(isolation, checked as Readonly<Record<string, unknown>>);
+    const isTrusted = options.validate === false || isChecked(input, createReader);
+    const checked = isTrusted
+      ? input
+      : ((await createReader.read(input, this.#reading(scope, input))) as Create);
+    await this.#requireWritable('create', scope);
+    const chosen = this.resource.access.chosen(isolationValues, checked as Readonly<Record<string, unknown>>);
     return this.resource.writes.create(scope, checked, chosen);
   }
 
@@ -177,7 +179,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const record = await this.#write('update', scope, id, options, async (filter) =>
       this.resource.writes.patch(scope, filter, await this.#checked(scope, filter, changes, options)),
     );
-    return record ?? this.rejectMissing();
+    return record ?? this.throwNotFound();
   }
 
   /**
@@ -195,7 +197,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const isWritten = await service.#write('update', scope, id, {}, async (filter) =>
       service.resource.writes.patchUnread(scope, filter, await service.#checked(scope, filter, changes, {})),
     );
-    if (!isWritten) service.rejectMissing();
+    if (!isWritten) service.throwNotFound();
   }
 
   /**
@@ -211,9 +213,9 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     options: ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
     if (this.resource.definition.archive)
-      return (await this.archive(scope, id, options)) ?? this.rejectMissing();
+      return (await this.archive(scope, id, options)) ?? this.throwNotFound();
     const remove = (filter: StoreFilter) => this.resource.writes.remove(scope, filter);
-    return (await this.#write('del', scope, id, options, remove)) ?? this.rejectMissing();
+    return (await this.#write('del', scope, id, options, remove)) ?? this.throwNotFound();
   }
 
   /**
@@ -246,7 +248,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const change = { set: {}, unset: [field] };
     const restore = (filter: StoreFilter) => this.resource.writes.change(scope, filter, change, 'restore');
     const reach = { ...options, archived: 'only' } as const;
-    return (await this.#write('update', scope, id, reach, restore)) ?? this.rejectMissing();
+    return (await this.#write('update', scope, id, reach, restore)) ?? this.throwNotFound();
   }
 
   /**
@@ -264,7 +266,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     this.requireArchive();
     const remove = (filter: StoreFilter) => this.resource.writes.remove(scope, filter);
     const reach = { ...options, archived: 'only' } as const;
-    return (await this.#write('del', scope, id, reach, remove)) ?? this.rejectMissing();
+    return (await this.#write('del', scope, id, reach, remove)) ?? this.throwNotFound();
   }
 
   /**
@@ -371,7 +373,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     { archived, ifMatch, where }: ChangeOptions,
     write: (filter: StoreFilter) => Promise<T>,
   ): Promise<T> {
-    await this.#begin(action, scope);
+    await this.#requireWritable(action, scope);
     const reached = this.filterOf(action, scope, objectId(id), { archived });
     // Next to the scope, never among its members, so that no condition can replace one.
     const filter = where ? { ...reached, $and: [where] } : reached;
@@ -398,11 +400,11 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   /** A body that no route describes may come straight from a client. */
   #reading({ caller, context }: TenantScope, body: unknown): BodyOptions {
     if (!context.hasUnreadBody) return { extras: true };
-    return { unnamed: rejectForbidden(this.resource.definition.fieldRules, caller, body) };
+    return { concealed: rejectForbidden(this.resource.definition.fieldRules, caller, body) };
   }
 
-  // Private, so that the name cannot clash with a member of your own service.
-  async #begin(action: CrudAction, scope: TenantScope): Promise<void> {
+  /** Rejects a call inside a transaction of Mongoose, and one whose parent the caller cannot read. */
+  async #requireWritable(action: CrudAction, scope: TenantScope): Promise<void> {
     if (this.store.isInTransaction) {
       const { label } = this.resource.definition;
       throw new Error(
@@ -418,7 +420,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     throw new Error(`${label} has no archive. Give its options archive: { field }.`);
   }
 
-  private rejectMissing(): never {
+  private throwNotFound(): never {
     throw new RecordNotFoundError(this.resource.definition.label);
   }
 }

@@ -84,7 +84,7 @@ async function changesBy(
   for (const [holder, name] of hidden)
     if (Object.getOwnPropertyDescriptor(holder, name)?.get) Reflect.deleteProperty(holder, name);
     else holder[name] ??= undefined;
-  return withBytes(differences(schema, presenter.present(sources[0]), draft), sources);
+  return withBytes(changedPaths(schema, presenter.present(sources[0]), draft), sources);
 }
 
 /** @throws Error if a hook moved a record out of its scope, or set a field that the schema does not have */
@@ -110,7 +110,7 @@ export function requireSameIsolation(
 type PathChange = readonly [path: string, value: unknown];
 
 /** The paths that a hook has changed. Objects are compared by member, so that hidden ones are kept; lists and maps change as a whole. */
-function differences(schema: Schema, before: Fields, after: Fields, parent = ''): PathChange[] {
+function changedPaths(schema: Schema, before: Fields, after: Fields, parent = ''): PathChange[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return names.flatMap((name): PathChange[] => {
     const [path, one, other] = [parent + name, before[name], after[name]];
@@ -120,7 +120,7 @@ function differences(schema: Schema, before: Fields, after: Fields, parent = '')
     if (!setsHidden && isDeepStrictEqual(one, other)) return [];
     const isObject = schema.pathType(path) === 'nested' || type?.instance === 'Embedded';
     if (isObject && isPlainObject(one) && isPlainObject(other))
-      return differences(schema, one, other, `${path}.`);
+      return changedPaths(schema, one, other, `${path}.`);
     if (type && entriesOf(one).length > 0) requireHidden(type, path, other);
     return [[path, other]];
   });

@@ -91,7 +91,7 @@ export class Parents {
 
   /** Undefined for a scope without isolation, which reaches the children of every parent. */
   private idOf(action: CrudAction, scope: TenantScope): unknown {
-    return this.child.access.fields(action, scope)[this.parent.field];
+    return this.child.access.isolationValues(action, scope)[this.parent.field];
   }
 
   /**

@@ -170,7 +170,7 @@ export class References implements StoreReferences {
 
   /** The isolation fields that this write and the target have in common. */
   private sharedScope(target: CrudResource, action: CrudAction, scope: TenantScope): Record<string, unknown> {
-    const fields = Object.entries(this.access.fields(action, scope));
+    const fields = Object.entries(this.access.isolationValues(action, scope));
     return Object.fromEntries(fields.filter(([field]) => target.definition.schema.path(field)));
   }
 

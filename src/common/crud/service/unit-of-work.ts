@@ -27,7 +27,7 @@ export class UnitOfWork {
   private readonly known = new Map<CrudResource, CrudResource>();
   private readonly tasks: (() => unknown)[] = [];
   private last: Promise<unknown> = Promise.resolve();
-  private gathering: Promise<void> | undefined;
+  private group: Promise<void> | undefined;
   /** What has ended the transaction: an error of the database, the time limit, or its end. */
   private ended: unknown;
 
@@ -45,7 +45,7 @@ export class UnitOfWork {
     this.database = database.within(
       session,
       (operation) => this.take(operation),
-      () => this.gathering,
+      () => this.group,
     );
     this.resources = {
       of: (entity) => this.of(registry.of(entity)),
@@ -68,11 +68,11 @@ export class UnitOfWork {
   readonly afterCommit = (task: () => unknown): void => void this.tasks.push(task);
 
   /** Has writes that can share a command wait for each other, until the returned function is called. */
-  coalesce(): () => void {
+  beginGroup(): () => void {
     let end: () => void = () => undefined;
-    this.gathering = new Promise((resolve) => (end = resolve));
+    this.group = new Promise((resolve) => (end = resolve));
     return () => {
-      this.gathering = undefined;
+      this.group = undefined;
       end();
     };
   }

@@ -9,7 +9,7 @@ import type { Changes, Stored } from '../options/records.js';
 import { allOf, type StoreChange, type StoreFilter, valueAt } from '../store/crud.store.js';
 import { deletionIdOf, entryOf, eventOf, type OutboxEntry } from '../store/outbox.js';
 import {
-  differences,
+  changedValues,
   isEmpty,
   withoutIdentity,
   requireFields,
@@ -66,11 +66,11 @@ export class Writes<Entity extends object, Create extends object, Update extends
    * Stores a record with the input and the scope's fields, and runs the create hooks; only once per
    * idempotency key.
    *
-   * @param isolation values of the fields that isolate the create
+   * @param isolationValues values of the fields that isolate the create
    */
-  async create(scope: TenantScope, input: Create, isolation: Fields): Promise<Stored<Entity>> {
+  async create(scope: TenantScope, input: Create, isolationValues: Fields): Promise<Stored<Entity>> {
     const { reservation } = scope.context;
-    const insert = (id?: Types.ObjectId) => this.insert(scope, input, isolation, id);
+    const insert = (id?: Types.ObjectId) => this.insert(scope, input, isolationValues, id);
     const find = (id: Types.ObjectId) => this.find(scope, id);
     const { stored, entry } = reservation
       ? await reservation.once(this.resource.definition.name, { find, insert })
@@ -83,9 +83,9 @@ export class Writes<Entity extends object, Create extends object, Update extends
    * The record that an earlier request with the same key has stored, if this one was rejected before it could
    * find it. The after-hooks run again, since nobody knows whether they ran then.
    */
-  async recall(scope: TenantScope, input: Create): Promise<Stored<Entity> | undefined> {
+  async findEarlierCreate(scope: TenantScope, input: Create): Promise<Stored<Entity> | undefined> {
     const { name } = this.resource.definition;
-    const made = await scope.context.reservation?.recall(name, (id) => this.find(scope, id));
+    const made = await scope.context.reservation?.findFirst(name, (id) => this.find(scope, id));
     if (made) await this.announce('afterCreate', scope, made.stored, made.entry, () => ({ input }));
     return made?.stored;
   }
@@ -133,7 +133,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     requireSameScope(this.resource, 'update', scope, change);
     requireFields(definition, change);
     return this.translated(scope, () =>
-      store.updateUnread(filter, change, () => scope.context.slot?.release()),
+      store.updateUnread(filter, change, () => scope.context.writeTurn?.release()),
     );
   }
 
@@ -190,13 +190,13 @@ export class Writes<Entity extends object, Create extends object, Update extends
   private async insert(
     scope: TenantScope,
     input: Create,
-    isolation: Fields,
+    isolationValues: Fields,
     id?: Types.ObjectId,
   ): Promise<Made<Entity>> {
     const { access, definition, store } = this.resource;
     const entries = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
     const given = Object.fromEntries(entries);
-    const values = access.isolated(given, isolation);
+    const values = access.isolated(given, isolationValues);
     await access.requireRoom(given, values);
     // Before the hook, which may look up the referenced records, and again after it, for references that it
     // set.
@@ -206,30 +206,30 @@ export class Writes<Entity extends object, Create extends object, Update extends
       const edited = await recordOfDraft(definition, values, (draft) =>
         this.before('beforeCreate', scope, { action: 'create', input, record: draft }),
       );
-      requireSameIsolation(definition, 'beforeCreate', edited, isolation);
-      await this.checkReferences('create', scope, differences(values, edited));
-      record = access.isolated(edited, isolation);
+      requireSameIsolation(definition, 'beforeCreate', edited, isolationValues);
+      await this.checkReferences('create', scope, changedValues(values, edited));
+      record = access.isolated(edited, isolationValues);
     }
     if (definition.kinds) requireOwnFields(definition, record, record);
     // Middleware of the schema may add more.
     if (!store.hasMiddleware && (definition.kinds || this.has('beforeCreate')))
       requireComplete(definition, record);
-    const { slot } = scope.context;
-    await slot?.ready;
+    await scope.context.writeTurn?.ready;
     const isNamed = definition.events !== undefined || definition.audit !== undefined;
     const _id = id ?? (isNamed ? new Types.ObjectId() : undefined);
     const placed = { ...(_id && { _id }), ...record };
     const entry = this.entry(scope, 'create', Object.keys(record), { id: placed._id });
-    const insert = () => this.translated(scope, () => store.insert(placed, entry, () => slot?.release()));
-    // Audit records are stored in the order in which they begin, and the records after them.
-    const stored = await this.audited(scope, _id, entry, insert, () => slot?.release());
+    const release = () => scope.context.writeTurn?.release();
+    const insert = () => this.translated(scope, () => store.insert(placed, entry, release));
+    // An audited write is ordered by its audit record, others by their insert; a second release does nothing.
+    const stored = await this.audited(scope, _id, entry, insert, release);
     return { stored, entry };
   }
 
   /** The record that an earlier attempt of a keyed create has stored. */
   private async find(scope: TenantScope, _id: Types.ObjectId): Promise<Made<Entity> | undefined> {
     const { access, store } = this.resource;
-    const stored = await store.findOne({ ...access.fields('create', scope), _id });
+    const stored = await store.findOne({ ...access.isolationValues('create', scope), _id });
     if (!stored) return undefined;
     const [names, made] = [Object.keys(stored), { id: _id, at: stored.createdAt }];
     return { stored, entry: this.entry(scope, 'create', names, made) };
@@ -258,7 +258,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       change = withoutIdentity(definition.label, change, current?._id ?? filter._id);
       requireFields(definition, change, current);
       if (isEmpty(change)) return current ?? (await store.findOne(filter));
-      await this.checkReferences(isolatedAs, scope, differences(planned, change.set));
+      await this.checkReferences(isolatedAs, scope, changedValues(planned, change.set));
       const entry = this.entry(scope, action, namesOf(change));
       const updated = await this.audited(scope, current?._id ?? filter._id, entry, () =>
         this.translated(scope, () => store.update(condition, change, entry)),
@@ -380,9 +380,9 @@ export class Writes<Entity extends object, Create extends object, Update extends
   private translated<T>({ context }: TenantScope, write: () => Promise<T>): Promise<T> {
     return write().catch((error: unknown) => {
       if (!(error instanceof DuplicateValueError)) throw error;
-      const told = error.among(this.resource.definition.inputFields);
-      context.unit?.reword(error, told);
-      throw told;
+      const reworded = error.among(this.resource.definition.inputFields);
+      context.unit?.reword(error, reworded);
+      throw reworded;
     });
   }
 }

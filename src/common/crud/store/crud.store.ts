@@ -69,10 +69,10 @@ export interface CrudStore<Entity> {
    * Stores a new record and returns it as stored.
    *
    * @param entry stored with the record if subscribers are told of it
-   * @param begun called when records that are stored from then on come after this one
+   * @param onQueued called when records that are stored from then on come after this one
    * @throws ValidationError if the schema rejects it, DuplicateValueError if a unique value is taken
    */
-  insert(record: object, entry?: OutboxEntry, begun?: () => void): Promise<Stored<Entity>>;
+  insert(record: object, entry?: OutboxEntry, onQueued?: () => void): Promise<Stored<Entity>>;
   /** The record that matches, if there is one. */
   findOne(filter: StoreFilter, fields?: readonly string[]): Promise<Stored<Entity> | undefined>;
   /**
@@ -118,9 +118,9 @@ export interface CrudStore<Entity> {
    * Does the same without reading the record, and returns whether one matched. Concurrent updates share a
    * command.
    *
-   * @param begun called when it waits for its command
+   * @param onQueued called when it waits for its command
    */
-  updateUnread(filter: StoreFilter, change: StoreChange, begun?: () => void): Promise<boolean>;
+  updateUnread(filter: StoreFilter, change: StoreChange, onQueued?: () => void): Promise<boolean>;
   /**
    * Removes the record that matches and returns it; undefined if none matches. What the references of other
    * resources promise is up to the verb `del`.

@@ -55,10 +55,10 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   private readonly reads: SharedReads<Entity>;
   private readonly plain: PlainChanges;
   readonly holds: ReferenceHolds;
-  /** Changes of one record, by its identifier, and writes with much text to index, so that others overtake those that wait. */
-  private readonly waiting = new Batches<() => Promise<unknown>, unknown>(
+  /** Changes of one record run one at a time, by its identifier, and so do writes with much text to index, of all records. */
+  private readonly queues = new Batches<() => Promise<unknown>, unknown>(
     async ([write]) => [await write?.()],
-    { max: 1, patienceMs: CALL_DEADLINE_MS, rests: true },
+    { max: 1, patienceMs: CALL_DEADLINE_MS, pausesBetweenSteps: true },
   );
 
   /**
@@ -100,13 +100,13 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   async insert(
     record: object,
     entry?: OutboxEntry,
-    begun: () => void = () => undefined,
+    onQueued: () => void = () => undefined,
   ): Promise<Stored<Entity>> {
     return this.write(record, async (hold) => {
       const document = new this.model(record, undefined, { strict: 'throw' });
       const words = this.addWords(document.toObject(), (member) => document.set(member));
       if (this.outbox && entry) document.set({ [OUTBOX]: [entry] });
-      begun();
+      onQueued();
       if (this.hasMiddleware) {
         await hold();
         await this.inTurn({}, () => document.save({ session: this.database.limits.session }));
@@ -217,15 +217,15 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     { set = {}, unset = [] }: StoreChange,
     entry?: OutboxEntry,
   ): Promise<Updated<Entity> | undefined> {
-    const told = this.outbox && entry;
+    const toStore = this.outbox && entry;
     const change = {
       $set: set,
       $unset: Object.fromEntries(unset.map((field) => [field, 1])),
       $inc: { __v: 1 },
-      ...(told && { $push: { [OUTBOX]: entry } }),
+      ...(toStore && { $push: { [OUTBOX]: entry } }),
     };
-    const condition = told ? differing({ set, unset }) : undefined;
-    if (told && !condition) {
+    const condition = toStore ? differing({ set, unset }) : undefined;
+    if (toStore && !condition) {
       const current = await this.findOne(filter);
       if (current && hasAll(current, { set, unset })) return { previous: current, record: current };
     }
@@ -250,13 +250,13 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return { previous, record: this.shown(record) };
   }
 
-  async updateUnread(filter: StoreFilter, change: StoreChange, begun?: () => void): Promise<boolean> {
+  async updateUnread(filter: StoreFilter, change: StoreChange, onQueued?: () => void): Promise<boolean> {
     if (!this.plain.fits(change)) return (await this.update(filter, change)) !== undefined;
     return this.write(change.set ?? {}, async (hold) => {
       await hold();
       const words = this.wordsOf(change, undefined);
       const others = { ...(words && { $set: words }) };
-      begun?.();
+      onQueued?.();
       return this.updates.add({ make: () => this.plain.statementOf(filter, change, others) });
     });
   }
@@ -275,7 +275,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
       const query = this.model.findOne({}, null, { ...database.limits }).select([...outbox.hiddenFields]);
       const found = await database.call(() => filtered(query, filter).lean().exec());
       if (!found) return undefined;
-      const revision = await outbox.announce(found, entry, database);
+      const revision = await outbox.storeDeletion(found, entry, database);
       const removed = revision && (await this.remove(allOf(filter, revision as StoreFilter)));
       if (removed) return removed;
     }
@@ -300,7 +300,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   /** Carries out the command of a change. Those of one record wait for each other here, not in the database. */
   private inTurn<T>({ _id }: StoreFilter, command: () => Promise<T>): Promise<T> {
     if (this.database.limits.session) return this.database.call(command);
-    return _id === undefined ? command() : (this.waiting.add(command, String(_id)) as Promise<T>);
+    return _id === undefined ? command() : (this.queues.add(command, String(_id)) as Promise<T>);
   }
 
   private shown(record: Stored<Entity>): Stored<Entity> {
@@ -323,7 +323,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
         // In a transaction, each command is a call of its own, and one that writes share waits for all of them.
         if (database.limits.session) return await operation(hold);
         return await database.call(async () =>
-          isLarge ? ((await this.waiting.add(() => operation(hold))) as T) : operation(hold),
+          isLarge ? ((await this.queues.add(() => operation(hold))) as T) : operation(hold),
         );
       } catch (error) {
         throw schemaRejection(error, schema) ?? error;

@@ -156,7 +156,7 @@ export class Outbox {
       );
   }
 
-  /** The members of a record besides those that the schema shows, for {@link Outbox.announce}. */
+  /** The members of a record besides those that the schema shows, for {@link Outbox.storeDeletion}. */
   get hiddenFields(): readonly string[] {
     return [`+${OUTBOX}`, `+${this.events.tenant}`];
   }
@@ -169,7 +169,7 @@ export class Outbox {
    * @param database of the deletion, which may be that of a unit of work
    * @returns the only revision that may be deleted; undefined if the deletion of a later one has been announced
    */
-  async announce(
+  async storeDeletion(
     found: object,
     entry: OutboxEntry | undefined,
     database: Database,

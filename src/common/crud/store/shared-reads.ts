@@ -4,7 +4,7 @@ import {
   type BatchKind,
   type Database,
   OPERATION_LIMITS,
-  coalescing,
+  singleFlight,
   STREAM_BATCH,
   STREAM_BATCH_BYTES,
 } from '../../database/index.js';
@@ -278,9 +278,9 @@ export class SharedReads<Entity> {
     ) => Promise<readonly Stored<Entity>[]>,
     counted: (kind: BatchKind, size: number) => void,
   ) {
-    const begun = (size: number) => counted('reads', size);
-    this.lookups = new Batches((wanted) => this.lookUp(wanted), { max: MAX_IDS, atOnce: AT_ONCE, begun });
-    this.equals = coalescing<unknown>({ begun: (size) => counted('equals', size) });
+    const onStep = (size: number) => counted('reads', size);
+    this.lookups = new Batches((wanted) => this.lookUp(wanted), { max: MAX_IDS, atOnce: AT_ONCE, onStep });
+    this.equals = singleFlight<unknown>({ onStep: (size) => counted('equals', size) });
   }
 
   /**

@@ -18,7 +18,7 @@ interface WriteKind<Statement, Result> {
   readonly alone: (statement: Statement) => Promise<Result>;
   /** Sends several, of which each is carried out whatever becomes of the others. */
   readonly together: (statements: readonly Statement[]) => Promise<unknown>;
-  /** Sends several in a transaction, which ends with the first that is rejected. @throws {@link RejectedStatement} */
+  /** Sends several in a transaction, which ends with the first that is rejected. @throws the error of the server, with its `index` */
   readonly inTransaction: (statements: readonly Statement[]) => Promise<readonly Result[]>;
   /** The result of a statement that was carried out together with others. */
   readonly resultOf: (statement: Statement) => Result;
@@ -42,7 +42,7 @@ function sharedWrites<Statement, Result>(
 ): SharedWrites<Statement, Result> {
   const {
     metrics,
-    coalesced,
+    waitForGroup,
     limits: { session },
   } = database;
   return new Batches(
@@ -57,10 +57,10 @@ function sharedWrites<Statement, Result>(
     },
     {
       max: MAX_BATCH,
-      coalesced,
+      beforeStep: waitForGroup,
       weight: { of: ({ words = 0 }) => words, max: MAX_BATCH_WORDS },
       patienceMs: CALL_DEADLINE_MS,
-      begun: (size) => metrics.batch(name, size),
+      onStep: (size) => metrics.batch(name, size),
     },
   );
 }
