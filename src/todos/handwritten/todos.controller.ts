@@ -38,6 +38,8 @@ import {
   prefersRepresentation,
   project,
   readEntityTags,
+  schemaClass,
+  type Stored,
   streamJsonArray,
   updateBodyPipe,
   type UpdatedResult,
@@ -53,11 +55,27 @@ import {
 } from '../../common/idempotency/index.js';
 import { TodoInput } from '../dto/todo-input.js';
 import { Todo } from '../todo.schema.js';
-import { shown, TodoPage, type TodoRecord } from './todo.dto.js';
 import { TodosService } from './todos.service.js';
 
 const PATH = 'todos';
 const FIELDS = ['_id', ...fieldsOf(TodoInput).map(({ name }) => name), 'createdAt', 'updatedAt'];
+
+/** A todo as clients see it: the fields that it picks from a stored one. */
+function shown({ _id, completed = false, ...todo }: Stored<Todo>) {
+  const { title, description, dueAt, createdAt, updatedAt } = todo;
+  return { _id: _id.toHexString(), title, description, completed, dueAt, createdAt, updatedAt };
+}
+
+type TodoRecord = ReturnType<typeof shown>;
+
+/** One page of todos. */
+const TodoPage = schemaClass('TodoPage', {
+  properties: {
+    results: { type: 'array', items: { $ref: '#/components/schemas/Todo' }, maxItems: 100 },
+    count: { type: 'integer', minimum: 0, description: 'Number of records in all, whatever the page' },
+  },
+  required: ['results', 'count'],
+});
 
 /** The document says of these handlers what it says of generated ones. */
 const Documented = documentationOf({ entity: Todo, input: TodoInput, name: PATH, tag: 'Todos' });

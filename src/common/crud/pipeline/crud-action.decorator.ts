@@ -71,7 +71,7 @@ export interface CrudActionOptions {
   unstored?: readonly string[];
 }
 
-const ROUTES = 'crud:routes';
+const OWN_ROUTES = 'crud:routes';
 
 interface OwnRoute {
   readonly resource: object;
@@ -114,13 +114,13 @@ export function CrudAction(resource: AnyCrudOptions, options: CrudActionOptions)
     };
     const own = ownRoutesOf(target.constructor as Type<object>);
     const others = own.filter((known) => known.route.handler !== handler);
-    Reflect.defineMetadata(ROUTES, [...others, { resource, route }], target.constructor);
+    Reflect.defineMetadata(OWN_ROUTES, [...others, { resource, route }], target.constructor);
   };
 }
 
 /** The routes that `@CrudAction` declares on a controller and the classes it extends. */
 export function ownRoutesOf(controller: Type<object>): readonly OwnRoute[] {
-  return (Reflect.getMetadata(ROUTES, controller) as OwnRoute[] | undefined) ?? [];
+  return (Reflect.getMetadata(OWN_ROUTES, controller) as OwnRoute[] | undefined) ?? [];
 }
 
 function queryOf(

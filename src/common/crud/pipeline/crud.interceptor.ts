@@ -1,17 +1,15 @@
 import {
-  type ArgumentMetadata,
   type CallHandler,
   createParamDecorator,
   type ExecutionContext,
   Injectable,
-  type PipeTransform,
   StreamableFile,
   type Type,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { from, lastValueFrom, type Observable, of } from 'rxjs';
 import { InvalidIdError, PreconditionFailedError, sendProblem, toDomainError } from '../../errors/index.js';
-import { InputReader, isPlainObject } from '../../fields/index.js';
+import { isPlainObject } from '../../fields/index.js';
 import { bodyError, bodyFormatOf, checkQuery, queryOf } from '../../http/index.js';
 import { IdempotencyInterceptor, IdempotencyKeys, type Replay } from '../../idempotency/index.js';
 import { isObjectId } from '../../ids/index.js';
@@ -228,35 +226,7 @@ export const CurrentQuery = createParamDecorator(
  *
  * @throws InvalidIdError that names the parameter
  */
-function checkId(value: string, parameter: string): string {
+export function checkId(value: string, parameter: string): string {
   if (!isObjectId(value)) throw new InvalidIdError(parameter);
   return value.toLowerCase();
-}
-
-/** Checks an identifier in the path of a hand-written controller, and returns it in lower case. */
-@Injectable()
-export class IdPipe implements PipeTransform<string, string> {
-  /** @throws InvalidIdError */
-  transform(value: string, { data }: ArgumentMetadata): string {
-    return checkId(value, data ?? 'id');
-  }
-}
-
-/** Checks the body of a create strictly against an input class, for hand-written controllers. Rejects null. */
-export function createBodyPipe<Input extends object>(
-  input: Type<Input>,
-): PipeTransform<unknown, Promise<Input>> {
-  const reader = new InputReader(input);
-  return { transform: (body) => reader.read(body) };
-}
-
-/**
- * Checks a merge patch (RFC 7396) strictly against an input class, for hand-written controllers. Every field
- * is optional.
- */
-export function updateBodyPipe<Input extends object>(
-  input: Type<Input>,
-): PipeTransform<unknown, Promise<Partial<Input>>> {
-  const reader = new InputReader(input);
-  return { transform: (body) => reader.readPatch(body) };
 }

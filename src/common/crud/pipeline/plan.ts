@@ -26,7 +26,7 @@ import {
 } from '../routes/routes.js';
 
 const DEFINITION = 'crud:definition';
-const ROUTES = 'crud:route-table';
+const ROUTE_TABLE = 'crud:route-table';
 const SERVICE = 'crud:controller-service';
 
 /** What is decided about the requests to a method before they arrive. */
@@ -94,19 +94,19 @@ interface PlannedRoutes extends Pick<ControllerMetadata, 'routes'> {
 /** Stores the whole route table of one controller. */
 export function storeRoutes(controller: Type<object>, routes: readonly Route[]): void {
   const planned = { routes: new Map(routes.map((route) => [route.handler, route])), plans: new Map() };
-  Reflect.defineMetadata(ROUTES, planned, controller);
+  Reflect.defineMetadata(ROUTE_TABLE, planned, controller);
   for (const { handler } of routes) planOf(controller, handler);
 }
 
 /** Whether a controller has its route table, which `forFeature` gives it. */
 export function hasRoutes(controller: Type<object>): boolean {
-  return Reflect.hasOwnMetadata(ROUTES, controller);
+  return Reflect.hasOwnMetadata(ROUTE_TABLE, controller);
 }
 
 /** @throws Error if the controller was not passed to `CrudModule.forFeature` */
 export function metadataOf(controller: Type<object>): ControllerMetadata & PlannedRoutes {
   const definition = definitionOf(controller);
-  const planned = Reflect.getOwnMetadata(ROUTES, controller) as PlannedRoutes | undefined;
+  const planned = Reflect.getOwnMetadata(ROUTE_TABLE, controller) as PlannedRoutes | undefined;
   if (definition && planned) return { definition, ...planned };
   throw new Error(
     `${controller.name} is no controller of a resource. Pass it to CrudModule.forFeature(options, { controller }).`,

@@ -5,11 +5,9 @@ import { isPlainObject } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { plain } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
-import { applyChange, type StoreChange } from '../store/crud.store.js';
+import { applyChange, type Fields, type StoreChange } from '../store/crud.store.js';
 import { eachHidden, entryTypeOf, isHiddenType, isWithin, schemaOf } from '../definition/schema-paths.js';
 import { isIsolatedBy } from './access.js';
-
-type Fields = Record<string, unknown>;
 
 /** The record after a hook has edited the visible part of it; hidden values are kept. */
 export async function recordOfDraft(

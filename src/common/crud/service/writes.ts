@@ -6,7 +6,7 @@ import type { CrudHooks, UpdateAction } from '../options/crud-hooks.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { HookName } from '../options/option-names.js';
 import type { Changes, Stored } from '../options/records.js';
-import { allOf, type StoreChange, type StoreFilter, valueAt } from '../store/crud.store.js';
+import { allOf, type Fields, type StoreChange, type StoreFilter, valueAt } from '../store/crud.store.js';
 import { deletionIdOf, entryOf, eventOf, type OutboxEntry } from '../store/outbox.js';
 import {
   changedValues,
@@ -28,8 +28,6 @@ import { changeOfDraft, requireSameIsolation, recordOfDraft } from './draft.js';
 
 /** How often a write is retried because the record changed in between. */
 const MAX_ATTEMPTS = 10;
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** A record that a create has stored, with the entry of its event. */
 interface Made<Entity> {

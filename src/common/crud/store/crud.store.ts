@@ -131,7 +131,8 @@ export interface CrudStore<Entity> {
   delete(filter: StoreFilter, entry?: OutboxEntry): Promise<Stored<Entity> | undefined>;
 }
 
-type Fields = Record<string, unknown>;
+/** Members of a record, by their names. */
+export type Fields = Record<string, unknown>;
 
 /** The record that results from an update of another one: `$set`, then `$unset` and `$inc`, ignoring `$setOnInsert`. */
 export function applyChange<Entity>(

@@ -1,10 +1,8 @@
 import { type HydratedDocument, type Model, mongo, type Schema, type SchemaType } from 'mongoose';
 import { Batches, type BatchKind, CALL_DEADLINE_MS, type Database } from '../../database/index.js';
-import type { StoreChange, StoreFilter } from './crud.store.js';
+import type { Fields, StoreChange, StoreFilter } from './crud.store.js';
 import { filtered } from './shared-reads.js';
 import { entryTypeOf } from '../definition/schema-paths.js';
-
-export type Fields = Record<string, unknown>;
 
 /** Maximum number of writes that one command carries out. Unit: writes. */
 const MAX_BATCH = 1_000;
