@@ -85,7 +85,7 @@ export class EntityEventPublisher {
   }
 
   /** Runs a before-hook and logs it if it takes longer than `hookWarnMs`. @throws the hook's own exception */
-  async watch(name: string, hook: () => Promise<void>): Promise<void> {
+  async warnIfSlow(name: string, hook: () => Promise<void>): Promise<void> {
     const { hookWarnMs } = this.options;
     const timer = setTimeout(() => {
       this.logger.warn({ event: name }, `A hook of ${name} takes longer than ${hookWarnMs} ms`);

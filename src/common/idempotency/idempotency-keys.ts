@@ -139,7 +139,7 @@ export class IdempotencyKeys {
    * @throws IdempotencyKeyInUseError if another request has taken it over and not answered yet
    */
   async store(
-    { id, owner, stored: results }: Reservation,
+    { id, owner, resultIds }: Reservation,
     response: Replay,
     request: HttpRequest,
   ): Promise<Replay | undefined> {
@@ -147,7 +147,7 @@ export class IdempotencyKeys {
     if (await this.change({ _id: id, owner, answer: null }, { $set: { answer: stored, ...expiring() } })) {
       this.bytes.add(request, stored.body.length);
       // Otherwise, they expire.
-      if (results.length > 0) void this.removeResults(results).catch(() => undefined);
+      if (resultIds.length > 0) void this.removeResults(resultIds).catch(() => undefined);
       return undefined;
     }
     const found = await this.find(id);

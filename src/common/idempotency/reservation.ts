@@ -48,7 +48,7 @@ export class Reservation {
     private readonly results: UnitResults,
     private readonly item = '',
     /** Identifiers of the results of units that this attempt has stored. */
-    readonly stored: string[] = [],
+    readonly resultIds: string[] = [],
   ) {}
 
   /**
@@ -88,7 +88,7 @@ export class Reservation {
    */
   ofItem(name: number | string): Reservation {
     const item = this.item === '' ? String(name) : `${this.item} ${name}`;
-    return new Reservation(this.id, this.owner, this.seed, this.resumed, this.results, item, this.stored);
+    return new Reservation(this.id, this.owner, this.seed, this.resumed, this.results, item, this.resultIds);
   }
 
   /** The next unit of work of the request. */
@@ -99,7 +99,7 @@ export class Reservation {
       reservation: () => this.ofItem(`unit ${number}`),
       result: () => this.results.findResult(id),
       store: (result, transaction) => {
-        this.stored.push(id);
+        this.resultIds.push(id);
         return this.results.storeResult(id, result, transaction);
       },
     };

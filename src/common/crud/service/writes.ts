@@ -327,7 +327,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     context: object,
   ): Promise<void> {
     if (!this.has(name)) return;
-    await this.events.watch(`${this.resource.definition.name}.${name}`, async () => {
+    await this.events.warnIfSlow(`${this.resource.definition.name}.${name}`, async () => {
       await this.hooks[name]?.({ ...this.hookContext(scope), ...context } as never);
     });
   }
