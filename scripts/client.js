@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import openapiTS, { astToString } from 'openapi-typescript';
 import { readArguments } from './support/arguments.js';
 import { startService, stopProcess } from './support/processes.js';
 
@@ -12,6 +11,7 @@ readArguments(
   `Usage: npm run client\n\nBuilds the typed client of the service, ${FOLDER}, from its OpenAPI document.`,
 );
 await import('./build-if-missing.js');
+const { default: openapiTS, astToString } = await import('openapi-typescript');
 
 console.error('Starting the service for its OpenAPI document …');
 
