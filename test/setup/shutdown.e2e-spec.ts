@@ -9,7 +9,7 @@ import { RawConnection } from '../support/raw-http.js';
 import { type ServiceProcess, useServices } from '../support/service-process.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 
-/** Enough that a connection comes in every turn of the event loop, and fewer than have to wait for a place. */
+/** Enough that a connection comes in every turn of the event loop, and fewer than the process has slots for. */
 const CLIENTS = 120;
 /** How many imports one address may have at the same time. */
 const MAX_IMPORTS = 4;

@@ -12,9 +12,9 @@ import type { Items } from './items.js';
 import type { Operation } from './operation.js';
 
 /**
- * Creates a record from each line of a request, and returns a line for each. Lines are read only as fast as
- * results are taken, so neither the request nor the response is ever held in memory. An import that loses its
- * slot to a client with fewer breaks off. When the process is told to stop, the lines already read are answered, and the line after them gets an error.
+ * Creates a record from each line of a request, and returns a line for each. Lines are read only as fast as results
+ * are taken, so neither the request nor the response is ever held in memory. An import that loses its slot to a client
+ * with fewer breaks off. When the process is told to stop, lines already read are answered, and the next gets an error.
  *
  * @throws TooManyStreamsError, OverloadedError if its client, or all together, have too many imports
  */
