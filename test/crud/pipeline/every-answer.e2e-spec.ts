@@ -1,7 +1,25 @@
 import { sendBytes } from '../../support/raw-http.js';
-import { SECURITY_HEADERS } from '../../support/security-headers.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 import { createTestApp, useTestApp } from '../../support/test-app.js';
+
+/** What Helmet 8 sends, with the policy of the explorer's page. */
+const SECURITY_HEADERS = {
+  'content-security-policy':
+    "default-src 'none';base-uri 'none';font-src 'self' https: data:;form-action 'self';" +
+    "frame-ancestors 'none';img-src 'self' data:;object-src 'none';script-src 'self';" +
+    "script-src-attr 'none';style-src 'self' 'unsafe-inline';connect-src 'self'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'origin-agent-cluster': '?1',
+  'referrer-policy': 'no-referrer',
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
+  'x-content-type-options': 'nosniff',
+  'x-dns-prefetch-control': 'off',
+  'x-download-options': 'noopen',
+  'x-frame-options': 'SAMEORIGIN',
+  'x-permitted-cross-domain-policies': 'none',
+  'x-xss-protection': '0',
+};
 
 const token = tokenOf(ACME, { jti: 'unmistakable' });
 

@@ -1,14 +1,31 @@
 /** @slow */
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Variables } from '../../../src/config/index.js';
 import { eventually } from '../../support/eventually.js';
-import { listeningPorts } from '../../support/listening-ports.js';
 import { useDatabase } from '../../support/mongodb.js';
 import { type ServiceProcess, useServices, WORKER_URL } from '../../support/service-process.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
+
+/** The TCP ports that a process listens on, by what Linux says of its sockets. */
+function listeningPorts(pid: number): number[] {
+  const files = readdirSync(`/proc/${pid}/fd`).flatMap((name) => {
+    try {
+      return [readlinkSync(`/proc/${pid}/fd/${name}`)];
+    } catch {
+      // It has been closed meanwhile.
+      return [];
+    }
+  });
+  const tables = ['tcp', 'tcp6'].map((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8'));
+  // Local address, remote one, the state "listens", and the number of the socket.
+  const rows = tables.join('').matchAll(/:([0-9A-F]{4}) \S+ 0A(?: +\S+){5} +(\d+)/g);
+  return [...rows].flatMap(([, port = '', socket]) =>
+    files.includes(`socket:[${socket}]`) ? [parseInt(port, 16)] : [],
+  );
+}
 
 describe('a worker', () => {
   const { uri } = useDatabase();
