@@ -9,6 +9,8 @@ import { RawConnection } from '../support/raw-http.js';
 import { type ServiceProcess, useServices } from '../support/service-process.js';
 import { TEST_SECRET } from '../support/tenants.js';
 
+const PRELOAD = resolve('test/support/hanging-monitor.js');
+
 describe('without MONGODB_URI, the service', () => {
   const services = useServices();
   const inFolder = (...names: string[]) => join(services.folder, ...names);
@@ -212,4 +214,15 @@ describe('without MONGODB_URI, the service', () => {
       await eventually(() => reads(third.url));
     },
   );
+
+  it('takes over although the driver has stopped looking for the database', async () => {
+    const first = await startWithTodo();
+    const second = await services.start({}, undefined, ['--import', PRELOAD]);
+    await second.service.says(/The monitor is watched/);
+    first.service.signal('SIGSTOP');
+    const waiting = fetch(`${second.url}/todos`);
+    for (let i = 0; i < 10; i += 1) await fetch(`${second.url}/health/live`);
+    await Promise.all([stop(first, 'SIGKILL'), waiting]);
+    await eventually(async () => expect(await titles(second.url)).toEqual(['Water the plants']));
+  });
 });

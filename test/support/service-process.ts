@@ -19,10 +19,10 @@ export function useServices() {
       started.push(service);
       return service;
     },
-    /** Starts one that listens on a free port. */
-    async start(env: Variables = {}, limit?: string): Promise<{ service: ServiceProcess; url: string }> {
+    /** Starts one that listens on a free port. @param options of Node */
+    async start(env: Variables = {}, limit?: string, options: readonly string[] = []) {
       const own = { DATA_DIR: services.folder, JWT_SECRET: TEST_SECRET, PORT: '0' };
-      const service = services.spawn({ ...own, ...env }, undefined, limit);
+      const service = services.spawn({ ...own, ...env }, [...options, 'dist/bundle/main.js'], limit);
       return { service, url: await service.url() };
     },
   };

@@ -85,14 +85,9 @@ export class DatabaseServer {
     }
   }
 
-  /** Whether the server may have ended with another process, so that this one can run it. */
-  get canTakeOver(): boolean {
-    return 'embeddedDir' in this.options;
-  }
-
   /**
    * Runs the embedded database if the process that ran it has ended. Its address does not change. Does
-   * nothing while another process runs it, or if a MongoDB is configured.
+   * nothing while another process runs it, and where it has no files.
    */
   async takeOver(): Promise<void> {
     if ('embeddedDir' in this.options) await this.startEmbedded(this.options);

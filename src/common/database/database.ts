@@ -33,6 +33,7 @@ import {
   OPEN_RETRY_MS,
   OPERATION_LIMITS,
   PROBE_MS,
+  RECONNECT_ATTEMPTS,
   TAKE_OVER_RETRY_MS,
 } from './database-limits.js';
 import {
@@ -59,7 +60,6 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Collections without which the others can be used. */
   private readonly ofResources = new Set<string>();
   private unindexed: ReadonlySet<string> = new Set();
-  private isTakingOver = false;
   private probing?: Promise<boolean>;
   private pinging?: Promise<void>;
 
@@ -236,20 +236,26 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     }
   }
 
-  /** Tries to run the embedded database, which has ended with another process, until some process does. */
+  /** Runs the embedded database whenever the process that ran it has ended. */
   private async takeOver(stopping: AbortSignal): Promise<void> {
-    if (this.isTakingOver) return;
-    this.isTakingOver = true;
-    while (!stopping.aborted && this.connection.readyState !== mongoose.ConnectionStates.connected) {
-      await this.server.takeOver().catch((error: unknown) => {
+    for (let attempts = 0; !stopping.aborted; await pause(TAKE_OVER_RETRY_MS, stopping)) {
+      const { readyState } = this.connection;
+      attempts = readyState === mongoose.ConnectionStates.connected ? 0 : attempts + 1;
+      if (attempts === 0) continue;
+      try {
+        await this.server.takeOver();
+        if (attempts % RECONNECT_ATTEMPTS !== 0) continue;
+        // The driver's monitor waits forever if it writes to a socket that is just closing.
+        const client = this.connection.getClient();
+        await client.close();
+        await client.connect();
+      } catch (error) {
         this.logger.error(
           { ...OUTAGE, reason: reasonOf(error) },
           'The embedded database cannot be taken over; trying again',
         );
-      });
-      await pause(TAKE_OVER_RETRY_MS, stopping);
+      }
     }
-    this.isTakingOver = false;
   }
 
   /** Makes the collections and indexes. */
@@ -296,10 +302,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
       this.metrics.watch(this.connection.getClient());
       this.opened = true;
       this.tasks.run('Indexing', (stopping) => this.keepIndexing(uri, stopping));
-      if (this.server.canTakeOver)
-        this.connection.on('disconnected', () =>
-          this.tasks.run('Taking over', (stopping) => this.takeOver(stopping)),
-        );
+      if (this.server.isEmbedded) this.tasks.run('Taking over', (stopping) => this.takeOver(stopping));
       this.tasks.start();
       // The embedded database's own address contains no password.
       this.logger.log({ ...(this.server.isEmbedded && { uri }) }, 'The database is open');
