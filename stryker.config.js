@@ -43,7 +43,7 @@ export default {
   // The texts of errors and documents are for people to judge.
   mutator: { excludedMutations: ['StringLiteral'] },
   concurrency: 2,
-  timeoutMS: 60_000,
+  timeoutMS: 20_000,
   reporters: ['clear-text', 'json'],
   jsonReporter: { fileName: 'coverage/mutants.json' },
   tempDirName: 'coverage/stryker',
