@@ -90,4 +90,4 @@ export {
   unlessCaller,
   unrestrictedScope,
 } from './common/tenancy/index.js';
-export type { HttpRequest, HttpResponse, Platform, RequestState } from './common/platform/index.js';
+export type { HttpRequest, HttpResponse, Platform, RequestState } from './common/request/index.js';

@@ -6,7 +6,7 @@ import { dirname, join, relative, sep } from 'node:path';
  * folder of `src` that is not named here, and `example` every folder of `examples`.
  */
 const LAYERS = [
-  ['common/ids', 'common/platform'],
+  ['common/ids', 'common/request'],
   ['common/errors', 'common/metrics'],
   ['common/http', 'common/database'],
   ['common/tenancy', 'common/events', 'common/fields', 'common/health'],

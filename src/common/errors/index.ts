@@ -3,4 +3,4 @@ export * from './errors.js';
 export * from './log-text.js';
 export * from './problem-docs.js';
 export * from './problems.js';
-export { pathOf } from '../platform/index.js';
+export { pathOf } from '../request/index.js';

@@ -8,7 +8,7 @@ import {
   isSent,
   pathOf,
   rawOf,
-} from '../platform/index.js';
+} from '../request/index.js';
 import { ERROR_TABLE, type ErrorCode, errorMessages } from './error-messages.js';
 import {
   BodyTooLargeError,
@@ -27,7 +27,7 @@ import {
 } from './errors.js';
 import { OUTAGE, reasonOf } from './log-text.js';
 
-declare module '../platform/index.js' {
+declare module '../request/index.js' {
   interface RequestState {
     /** Why the request was rejected, for the log. */
     problem?: { code: ProblemCode; limit?: RequestLimit; reason?: string };

@@ -12,7 +12,7 @@ import {
   UnsupportedContentCodingError,
   UnsupportedMediaTypeError,
 } from '../errors/index.js';
-import type { HttpRequest } from '../platform/index.js';
+import type { HttpRequest } from '../request/index.js';
 import { nextTimeSlice, parseJson } from './json-body.js';
 
 /**
@@ -189,7 +189,7 @@ function grow(own: Unfinished, bytes: number): void {
 /** A body from this size on takes longer to parse than a short request. Unit: bytes. */
 const LARGE = 16_384;
 
-declare module '../platform/index.js' {
+declare module '../request/index.js' {
   interface RequestState {
     /** SHA-256 of the body's bytes as they arrived, if the request has an `Idempotency-Key` and a body. */
     bodyHash?: string;

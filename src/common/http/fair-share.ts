@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import ipaddr from 'ipaddr.js';
 import { OverloadedError, TooManyRequestsError } from '../errors/index.js';
-import { contextOf, type HttpRequest } from '../platform/index.js';
+import { contextOf, type HttpRequest } from '../request/index.js';
 
 /** Who a share belongs to. */
 export interface Owner {
@@ -10,7 +10,7 @@ export interface Owner {
   readonly client: string;
 }
 
-declare module '../platform/index.js' {
+declare module '../request/index.js' {
   interface RequestState {
     /** Who the request counts for while its caller is not verified; set where load is limited. */
     owner?: Owner;

@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../platform/index.js';
+import type { HttpResponse } from '../request/index.js';
 
 /** An accepted value and its quality (RFC 9110, section 12.4.2). */
 interface Weighted {

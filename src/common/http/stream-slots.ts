@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { OverloadedError, TooManyStreamsError } from '../errors/index.js';
-import { type HttpRequest, type HttpResponse, rawOf } from '../platform/index.js';
+import { type HttpRequest, type HttpResponse, rawOf } from '../request/index.js';
 import { FairShare, ownerOf, type QueuedSlot, type ShareLimits } from './fair-share.js';
 
 /** Limits of responses that are made while they are sent; a client is a tenant or, without a token, an address. */
@@ -36,7 +36,7 @@ const ATOMIC_BULKS = { maxInAll: 1, maxWaitMs: 2_500 };
 /** Where load is not limited, how many items of batches are carried out at a time. */
 const ITEMS = { maxInAll: 32 };
 
-declare module '../platform/index.js' {
+declare module '../request/index.js' {
   interface Platform {
     readonly streamSlots: StreamSlots;
   }

@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import { errorMessages, MalformedRequestError, ValidationError, type Violation } from '../errors/index.js';
-import type { HttpRequest } from '../platform/index.js';
+import type { HttpRequest } from '../request/index.js';
 
 /** Maximum number of parameters of a URL. */
 const MAX_PARAMETERS = 200;

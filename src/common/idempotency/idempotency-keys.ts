@@ -11,7 +11,7 @@ import {
   IdempotencyKeyReusedError,
   TooManyRequestsError,
 } from '../errors/index.js';
-import type { HttpRequest } from '../platform/index.js';
+import type { HttpRequest } from '../request/index.js';
 import { Reservation } from './reservation.js';
 import { StoredBytes } from './stored-bytes.js';
 

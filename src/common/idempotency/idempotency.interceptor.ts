@@ -14,7 +14,7 @@ import { type Observable, of } from 'rxjs';
 import { CRUD_CONNECTION, reserveCollection } from '../database/index.js';
 import { errorMessages, pathOf, problemResponse, ValidationError } from '../errors/index.js';
 import { bodyFormatOf } from '../http/index.js';
-import { contextOf, type HttpRequest, type HttpResponse } from '../platform/index.js';
+import { contextOf, type HttpRequest, type HttpResponse } from '../request/index.js';
 import { CallerIdentity } from '../tenancy/index.js';
 import { IdempotencyKey, IdempotencyKeys, IdempotencyKeySchema, type Replay } from './idempotency-keys.js';
 import { IdempotentExchange, inTime } from './idempotent-exchange.js';
@@ -25,7 +25,7 @@ const HEADER = 'Idempotency-Key';
 const KEY = /^[\x21-\x7e]{1,255}$/;
 const UNSTORED = 'idempotency:unstored';
 
-declare module '../platform/index.js' {
+declare module '../request/index.js' {
   interface RequestContext {
     /**
      * The reservation under which a request with an `Idempotency-Key` creates its records; set by the

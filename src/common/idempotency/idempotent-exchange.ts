@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { withDeadline } from '../database/index.js';
 import { DatabaseUnavailableError, IdempotencyKeyInUseError } from '../errors/index.js';
-import { contextOf, type HttpRequest, type HttpResponse, rawOf } from '../platform/index.js';
+import { contextOf, type HttpRequest, type HttpResponse, rawOf } from '../request/index.js';
 import type { IdempotencyKeys, Replay } from './idempotency-keys.js';
 import type { Reservation } from './reservation.js';
 
@@ -24,7 +24,7 @@ const UNSTORED_HEADERS = new Set(['connection', 'content-length', 'date', 'set-c
 /** Maximum size of a stored response; a document of the database holds 16 MiB. Unit: bytes. */
 const MAX_STORED = 15 * 1_024 * 1_024;
 
-declare module '../platform/index.js' {
+declare module '../request/index.js' {
   interface RequestContext {
     /** Set by the IdempotencyInterceptor for a request with a key. */
     exchange?: IdempotentExchange;

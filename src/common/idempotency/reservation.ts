@@ -3,7 +3,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { Types } from 'mongoose';
 import type { Database } from '../database/index.js';
 import { DuplicateValueError } from '../errors/index.js';
-import { contextOf, type HttpRequest } from '../platform/index.js';
+import { contextOf, type HttpRequest } from '../request/index.js';
 
 /** How to find and store a record with a known identifier. */
 export interface InsertSteps<T> {

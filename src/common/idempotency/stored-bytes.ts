@@ -4,7 +4,7 @@ import { InjectModel, Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
 import { Model } from 'mongoose';
 import { Batches, CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../database/index.js';
 import { clientOf } from '../http/index.js';
-import { contextOf, type HttpRequest } from '../platform/index.js';
+import { contextOf, type HttpRequest } from '../request/index.js';
 
 const HOUR_MS = 60 * 60 * 1_000;
 

@@ -10,7 +10,7 @@ import {
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errorMessages, FrameworkError, PROBLEM_CONTENT_TYPE, toProblem } from '../errors/index.js';
-import { whenClosed } from '../platform/index.js';
+import { whenClosed } from '../request/index.js';
 import { FairShare, hasBody, ownerAt } from '../http/index.js';
 import { SECURITY_HEADERS } from './responses.js';
 

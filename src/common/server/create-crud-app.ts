@@ -5,7 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ProblemFilter } from '../errors/index.js';
 import type { StreamLimits } from '../http/index.js';
 import { Metrics } from '../metrics/index.js';
-import { BODY_LIMIT } from '../platform/index.js';
+import { BODY_LIMIT } from '../request/index.js';
 import type { ConnectionLimits } from './connections.js';
 import { type ApiDescription, useSwaggerUi } from './swagger-ui.js';
 import { createHttpAdapter } from './http-adapter.js';

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import findMyWay from 'find-my-way';
 import { type DomainError, MethodNotAllowedError, PathNotFoundError, pathOf } from '../errors/index.js';
-import type { RequestLine } from '../platform/index.js';
+import type { RequestLine } from '../request/index.js';
 
 declare module 'fastify' {
   interface FastifyInstance {

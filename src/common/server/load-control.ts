@@ -8,7 +8,7 @@ import {
   sendProblem,
   TooManyRequestsError,
 } from '../errors/index.js';
-import { contextOf } from '../platform/index.js';
+import { contextOf } from '../request/index.js';
 import { FairShare, isTenant, ownerAt, type StreamLimits, StreamSlots } from '../http/index.js';
 
 /** Limits of the load that a process accepts. */

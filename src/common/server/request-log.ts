@@ -1,10 +1,10 @@
 import { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { Counter, Gauge, Histogram } from 'prom-client';
 import { OverloadedError, pathOf } from '../errors/index.js';
-import { contextOf } from '../platform/index.js';
+import { contextOf } from '../request/index.js';
 import type { FairShare } from '../http/index.js';
 import { DURATION_BUCKETS, type Metrics } from '../metrics/index.js';
-import { whenClosed } from '../platform/index.js';
+import { whenClosed } from '../request/index.js';
 
 /** Codes of requests that are rejected or given up because of load, time, or a dependency of the service. */
 const REJECTIONS = [

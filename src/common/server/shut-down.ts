@@ -6,7 +6,7 @@ import { ModuleRef, type NestApplicationContext } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { EntityEventPublisher } from '../events/index.js';
 import { ShutdownState } from '../health/index.js';
-import { whenClosed } from '../platform/index.js';
+import { whenClosed } from '../request/index.js';
 
 /**
  * How long requests are still accepted after readiness has changed, so that a load balancer can notice. Unit:

@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { ClaimRequiredError, TenantRequiredError, UnauthenticatedError } from '../errors/index.js';
-import { contextOf, type HttpRequest, type RequestContext } from '../platform/index.js';
+import { contextOf, type HttpRequest, type RequestContext } from '../request/index.js';
 
 /** The caller, as far as the credentials tell. Plain data, made only by the `TenantGuard`. */
 export interface TenantContext {
@@ -36,7 +36,7 @@ export function hasRole(role: string): CallerPredicate {
     only === role || (Array.isArray(roles) && roles.includes(role));
 }
 
-declare module '../platform/index.js' {
+declare module '../request/index.js' {
   interface RequestContext {
     /** Set by the TenantGuard. */
     caller?: TenantContext;

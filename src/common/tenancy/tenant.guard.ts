@@ -16,7 +16,7 @@ import {
 } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import { InvalidTokenError, UnauthenticatedError } from '../errors/index.js';
-import { contextOf, type HttpRequest, rawOf } from '../platform/index.js';
+import { contextOf, type HttpRequest, rawOf } from '../request/index.js';
 import {
   ANONYMOUS,
   type IsolationFields,

@@ -19,7 +19,7 @@ import {
   reasonOf,
   UnauthenticatedError,
 } from '../errors/index.js';
-import type { HttpRequest } from '../platform/index.js';
+import type { HttpRequest } from '../request/index.js';
 import type { TenantContext } from './tenant-scope.js';
 
 /** How tokens are verified. Give either `secret` or `jwksUrl`. */

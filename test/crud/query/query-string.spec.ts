@@ -1,5 +1,5 @@
 import { queryOf } from '../../../src/common/http/strict-query.js';
-import type { HttpRequest } from '../../../src/common/platform/index.js';
+import type { HttpRequest } from '../../../src/common/request/index.js';
 
 const parse = (text: string) => queryOf({ url: `/todos?${text}` } as HttpRequest);
 

@@ -7,7 +7,7 @@ import type { TenantContext, TenantScope } from '../../tenancy/index.js';
 import type { OutboxEntry } from '../store/outbox.js';
 import type { AuditDocument, AuditOutcome } from './audit-entry.js';
 
-declare module '../../platform/index.js' {
+declare module '../../request/index.js' {
   interface RequestContext {
     /** The request that a write belongs to, also one of a cascade. */
     origin?: { readonly requestId: string; readonly address: string };

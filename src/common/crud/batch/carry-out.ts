@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { StreamableFile, type Type } from '@nestjs/common';
 import { DatabaseUnavailableError, DomainError, NotCarriedOutError } from '../../errors/index.js';
 import { nextTimeSlice } from '../../http/index.js';
-import { contextOf } from '../../platform/index.js';
+import { contextOf } from '../../request/index.js';
 import { unrestrictedScope } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isGenerated, metadataOf } from '../pipeline/plan.js';

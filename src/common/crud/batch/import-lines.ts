@@ -6,7 +6,7 @@ import {
   ShuttingDownError,
 } from '../../errors/index.js';
 import { checkHarmless, nextTimeSlice, parseJson } from '../../http/index.js';
-import { rawOf, whenClosed } from '../../platform/index.js';
+import { rawOf, whenClosed } from '../../request/index.js';
 import { type AnyService, carryOut, MAX_RUN } from './carry-out.js';
 import type { Items } from './items.js';
 import type { Operation } from './operation.js';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { createParamDecorator, type ExecutionContext, RequestMethod, type Type } from '@nestjs/common';
 import { type DomainError, pathOf, type Problem, toProblem } from '../../errors/index.js';
-import { contextOf, type HttpRequest, type HttpResponse, idOf, rawOf } from '../../platform/index.js';
+import { contextOf, type HttpRequest, type HttpResponse, idOf, rawOf } from '../../request/index.js';
 import { metadataOf } from '../pipeline/plan.js';
 import type { SubResponse } from '../platform/sub-requests.js';
 import { GENERATED_ROUTES, type ItemKind, itemRouteOf } from '../routes/routes.js';
@@ -165,7 +165,7 @@ export const CurrentItems = createParamDecorator((_data: unknown, context: Execu
   return new Items(http.getRequest<HttpRequest>(), http.getResponse<HttpResponse>(), context.getClass());
 });
 
-declare module '../../platform/index.js' {
+declare module '../../request/index.js' {
   interface RequestContext {
     /** When the record of an item that is a create may be stored; released once a write waits for its command. @default at once */
     writeTurn?: WriteTurn;

@@ -45,7 +45,7 @@ export function revisionsOf(tags: EntityTags): number[] | undefined {
   return tags.flatMap((tag) => (/^"(0|[1-9]\d{0,14})"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
 }
 
-declare module '../../platform/index.js' {
+declare module '../../request/index.js' {
   interface RequestContext {
     /** The `If-Match` of the request, for the record that it is about: that of its path, or any of its resource. */
     precondition?: { readonly entity: object; readonly id?: string; readonly tags: EntityTags };

@@ -13,7 +13,7 @@ import { isPlainObject } from '../../fields/index.js';
 import { bodyError, bodyFormatOf, checkQuery, queryOf } from '../../http/index.js';
 import { IdempotencyInterceptor, IdempotencyKeys, type Replay } from '../../idempotency/index.js';
 import { isObjectId } from '../../ids/index.js';
-import { contextOf, type HttpRequest, type HttpResponse, idOf } from '../../platform/index.js';
+import { contextOf, type HttpRequest, type HttpResponse, idOf } from '../../request/index.js';
 import {
   applyScope,
   CallerIdentity,
@@ -34,7 +34,7 @@ import { prefersRepresentation, reservePage, respond } from './respond.js';
 import { planOf, type RoutePlan } from './plan.js';
 import { permittedPart } from './replays.js';
 
-declare module '../../platform/index.js' {
+declare module '../../request/index.js' {
   interface RequestContext {
     /** The response to a request of a resource. */
     reply?: HttpResponse;

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Slot } from '../../http/index.js';
-import type { HttpRequest } from '../../platform/index.js';
+import type { HttpRequest } from '../../request/index.js';
 
 /** Amount of text that is collected before it is handed to the socket. Unit: characters. */
 const CHUNK = 32_768;

@@ -3,7 +3,7 @@ import type { Type } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { isPlainObject } from '../../fields/index.js';
 import { isOfSameClaims, type Replay } from '../../idempotency/index.js';
-import { contextOf } from '../../platform/index.js';
+import { contextOf } from '../../request/index.js';
 import type { BulkResults } from '../batch/carry-out.js';
 import { type ItemResult, Items } from '../batch/items.js';
 import { readOperations } from '../batch/operation.js';

@@ -3,7 +3,7 @@ import { RequestMethod, StreamableFile } from '@nestjs/common';
 import { Types } from 'mongoose';
 import { pathOf } from '../../errors/index.js';
 import { NDJSON_TYPE, type PageSlot, preferredType, queryOf, type Slot, varyBy } from '../../http/index.js';
-import { rawOf, whenClosed } from '../../platform/index.js';
+import { rawOf, whenClosed } from '../../request/index.js';
 import { bulkResponse, type BulkResults } from '../batch/carry-out.js';
 import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
 import { plain } from '../definition/output.js';
@@ -279,7 +279,7 @@ const SMALL = 262_144;
 /** Assumed size of a record before the first page is read. Unit: bytes. */
 const FIRST_GUESS = 65_536;
 
-declare module '../../platform/index.js' {
+declare module '../../request/index.js' {
   interface RequestContext {
     /** The memory of the requested page, if it may be large. */
     pageSlot?: PageSlot;

@@ -9,7 +9,7 @@ import {
 } from '@nestjs/common';
 import { GUARDS_METADATA } from '@nestjs/common/constants.js';
 import { UnauthenticatedError } from '../../errors/index.js';
-import { contextOf, type HttpRequest, type HttpResponse } from '../../platform/index.js';
+import { contextOf, type HttpRequest, type HttpResponse } from '../../request/index.js';
 import { handlerName, isolationOf, needsToken, TenantGuard, type TenantScope } from '../../tenancy/index.js';
 import type { Stored } from '../options/records.js';
 import type { SubResponse } from '../platform/sub-requests.js';

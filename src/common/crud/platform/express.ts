@@ -24,7 +24,7 @@ import {
   type Platform,
   rawOf,
   whenClosed,
-} from '../../platform/index.js';
+} from '../../request/index.js';
 import type { PlatformParts } from './platform.js';
 
 type Next = (error?: unknown) => void;

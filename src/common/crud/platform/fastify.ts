@@ -9,7 +9,7 @@ import {
   streamBody,
   StreamSlots,
 } from '../../http/index.js';
-import type { Platform } from '../../platform/index.js';
+import type { Platform } from '../../request/index.js';
 import type { PlatformParts } from './platform.js';
 
 declare module 'fastify' {

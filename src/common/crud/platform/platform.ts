@@ -6,7 +6,7 @@ import {
   type ModuleRef,
 } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
-import { BODY_LIMIT, type Platform } from '../../platform/index.js';
+import { BODY_LIMIT, type Platform } from '../../request/index.js';
 import { useExpress } from './express.js';
 import { useFastify } from './fastify.js';
 import { SubRequests } from './sub-requests.js';

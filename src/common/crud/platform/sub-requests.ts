@@ -10,7 +10,7 @@ import {
   idOf,
   rawOf,
   type RequestContext,
-} from '../../platform/index.js';
+} from '../../request/index.js';
 
 /** A request inside another one, such as an item of a batch. */
 export interface SubRequest {
@@ -40,7 +40,7 @@ interface Target {
 
 type Run = (request: HttpRequest, response: HttpResponse) => Promise<unknown>;
 
-declare module '../../platform/index.js' {
+declare module '../../request/index.js' {
   interface Platform {
     readonly subRequests: SubRequests;
     /** The error of a request that has no route. */

@@ -20,7 +20,7 @@ import type { Access } from './access.js';
 import type { CrudResource, Resources } from './crud-resource.js';
 import { isRejection, readableRecords } from './readable-records.js';
 
-declare module '../../platform/index.js' {
+declare module '../../request/index.js' {
   interface RequestContext {
     /** The scope of the deletion that a write is part of. */
     cause?: TenantScope;

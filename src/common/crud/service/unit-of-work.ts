@@ -5,7 +5,7 @@ import type { Reservation } from '../../idempotency/index.js';
 import { assertScope, type TenantScope } from '../../tenancy/index.js';
 import type { CrudResource, Resources } from './crud-resource.js';
 
-declare module '../../platform/index.js' {
+declare module '../../request/index.js' {
   interface RequestContext {
     /** The unit of work that the verbs of this scope are part of. */
     unit?: UnitOfWork;

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Batches } from '../../database/index.js';
 import { ShuttingDownError, TooManyStreamsError, UnknownEventError } from '../../errors/index.js';
 import { FairShare } from '../../http/index.js';
-import { type HttpResponse, rawOf } from '../../platform/index.js';
+import { type HttpResponse, rawOf } from '../../request/index.js';
 import { EventLog, type EventRecord } from '../log/event-log.js';
 import { EventFeed, STREAM_OPTIONS, type StreamOptions } from './event-feed.js';
 import { inTurns } from './event-frames.js';

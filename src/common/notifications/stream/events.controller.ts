@@ -8,7 +8,7 @@ import {
   ValidationError,
 } from '../../errors/index.js';
 import { queryOf, StrictQueryInterceptor, TakesQuery, UnderLoad } from '../../http/index.js';
-import type { HttpRequest, HttpResponse } from '../../platform/index.js';
+import type { HttpRequest, HttpResponse } from '../../request/index.js';
 import { CurrentScope, currentTenant, Isolated, type TenantScope } from '../../tenancy/index.js';
 import { EventTypes } from '../event-types.js';
 import { EventStreams } from './event-streams.js';
