@@ -26,20 +26,11 @@ function faultsOf(message) {
 }
 
 function messagesOf(argument) {
-  if (existsSync(argument)) {
-    const lines = readFileSync(argument, 'utf8').split('\n');
-    return [
-      lines
-        .filter((line) => !line.startsWith('#'))
-        .join('\n')
-        .trim(),
-    ];
-  }
-  const log = execFileSync('git', ['log', '--no-merges', '--format=%B%x00', argument], { encoding: 'utf8' });
-  return log
-    .split('\0')
-    .map((message) => message.trim())
-    .filter(Boolean);
+  const git = (args, input) => execFileSync('git', args, { encoding: 'utf8', input });
+  const texts = existsSync(argument)
+    ? [git(['stripspace', '--strip-comments'], readFileSync(argument))]
+    : git(['log', '--no-merges', '--format=%B%x00', argument]).split('\0');
+  return texts.map((message) => message.trim()).filter(Boolean);
 }
 
 const usage = 'Usage: node scripts/check-commits.js <range, such as main..HEAD | path of a message>';

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readArguments } from './support/arguments.js';
+import { buildBundles } from './build-if-missing.js';
 import { startService, stopProcess } from './support/processes.js';
 
 const FOLDER = 'clients/typescript';
@@ -10,7 +11,7 @@ const FOLDER = 'clients/typescript';
 readArguments(
   `Usage: npm run client\n\nBuilds the typed client of the service, ${FOLDER}, from its OpenAPI document.`,
 );
-await import('./build-if-missing.js');
+await buildBundles();
 const { default: openapiTS, astToString } = await import('openapi-typescript');
 
 console.error('Starting the service for its OpenAPI document …');

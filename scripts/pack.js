@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
+import { buildBundles } from './build-if-missing.js';
 import { fail, readArguments } from './support/arguments.js';
 
 // The package of the generator contains the code that its entry points import, directly or not, and the types of its sources.
@@ -43,7 +44,7 @@ const root = readJson('package.json');
 readArguments(
   `Usage: npm run pack\n\nWrites the packages of the generator, of the embedded database and of npm create to ${OUT}.`,
 );
-await import('./build-if-missing.js');
+await buildBundles();
 const { default: ts } = await import('typescript');
 console.error('Writing the packages …');
 rmSync(OUT, { recursive: true, force: true });

@@ -8,6 +8,7 @@ const SCRIPTS = {
     'Checks the types, and builds the service into dist.',
     'tsc -p tsconfig.build.json',
     'node scripts/compile.js',
+    'node scripts/bundle.js',
     'node scripts/compile-bundles.js',
   ],
   check: [

@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
+import { buildModules, isOutdated } from './build-if-missing.js';
 import { readArguments } from './support/arguments.js';
 
 readArguments(
   `Usage: npm run examples\n\nStarts the resources of the examples folder together, on a database of their own.`,
 );
-const { isOutdated } = await import('./build-if-missing.js');
+await buildModules();
 
 /** The examples import the sources of the service: both are built here, next to the service's own build. */
 const target = 'dist/examples';

@@ -1,4 +1,5 @@
 import '../src/check-node.js';
+import { buildModules } from './build-if-missing.js';
 import { fail, positive, readArguments } from './support/arguments.js';
 
 const USAGE = `Usage: npm run token -- --tenant <24 hexadecimal digits> [--sub <text>] [--hours <number, default 8>]
@@ -12,6 +13,6 @@ const { values } = readArguments(USAGE, { tenant: TEXT, sub: TEXT, hours: { ...T
 const { tenant = '', sub } = values;
 if (!/^[0-9a-f]{24}$/i.test(tenant)) fail(USAGE);
 const hours = positive('hours', values.hours);
-await import('./build-if-missing.js');
+await buildModules();
 const { tokenOf } = await import('../dist/token.js');
 console.log(await tokenOf({ tenant, sub, hours }).catch(({ message }) => fail(message)));

@@ -8,6 +8,7 @@ import { checkEquivalence } from './bench/equivalence.js';
 import { CREATED, OPERATIONS } from './bench/operations.js';
 import { Installation } from './support/installation.js';
 import { closedLoop, oddOf, quantile } from './support/load.js';
+import { buildBundles } from '../scripts/build-if-missing.js';
 import { cpuOf, rssOf } from './support/usage.js';
 
 const USAGE = `Usage: npm run bench -- [options]
@@ -49,7 +50,7 @@ const SETTLE_MS = 1_500;
 /** The figures with their units. A ratio below 1 is better, except for the throughput. */
 const FIGURES = { p50: 'ms', p99: 'ms', throughput: '/s', serverCpu: 'µs', databaseCpu: 'µs' };
 
-await import('../scripts/build-if-missing.js');
+await buildBundles();
 const installation = new Installation();
 const database = await openDatabase(installation);
 const servers = {};

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
+import { buildBundles } from '../scripts/build-if-missing.js';
 import { fail, readArguments } from '../scripts/support/arguments.js';
-import { watchSteps } from './support/steps.js';
 
 /**
  * Each file in tools/drills is a drill. Its default export takes `{ short, begin }`, calls `begin` with the name of each step,
@@ -19,20 +19,20 @@ if (!names.includes(name)) fail(`There is no drill "${name}", but ${names.join('
 /** Longer than any step takes on a busy machine. In CI, a hanging step must be named in time. Unit: milliseconds. */
 const STEP_LIMIT_MS = values.short ? 100_000 : 300_000;
 
-await import('../scripts/build-if-missing.js');
+await buildBundles();
 const { default: drill } = await import(`./drills/${name}.js`);
-const { begin, end } = watchSteps({
-  limitMs: STEP_LIMIT_MS,
-  tell: (step) => console.error(`${name}: ${step}`),
-  giveUp: (failure) => {
-    console.log(`FAILED ${failure}`);
+let timer;
+function begin(step) {
+  console.error(`${name}: ${step}`);
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    console.log(`FAILED the step "${step}" has not ended within ${STEP_LIMIT_MS / 1_000} s`);
     process.exit(1);
-  },
-});
+  }, STEP_LIMIT_MS);
+}
 process.once('SIGTERM', () => process.exit(1)).once('SIGINT', () => process.exit(1));
 begin('start');
 const { figures, failures } = await drill({ short: values.short, begin });
-end();
 for (const [figure, value] of Object.entries(figures)) console.log(`${figure}: ${value}`);
 for (const failure of failures) console.log(`FAILED ${failure}`);
 console.log(failures.length === 0 ? `${name}: every target met` : `${name}: ${failures.length} missed`);

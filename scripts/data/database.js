@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import mongoose from 'mongoose';
+import { buildModules } from '../build-if-missing.js';
 import { fail } from '../support/arguments.js';
 
 const { MongoClient } = mongoose.mongo;
@@ -15,7 +16,7 @@ export async function openOwn() {
 
 /** The embedded database of DATA_DIR. */
 export async function openEmbedded() {
-  await import('../build-if-missing.js');
+  await buildModules();
   const { startEmbeddedMongodb } = await import('nestjs-mongo-crud-embedded');
   const dir = join(process.env.DATA_DIR || './data', 'mongodb');
   const server = await startEmbeddedMongodb({ dir });

@@ -29,7 +29,7 @@ function flipByte(file: string, at: number): void {
 
 /** Builds the service as `npm run build` does, without the check of its types: `.ci/run` begins with all of it. */
 beforeAll(() => {
-  for (const script of ['compile.js', 'compile-bundles.js'])
+  for (const script of ['compile.js', 'bundle.js', 'compile-bundles.js'])
     expect(runNode([`scripts/${script}`], { cwd: copy.path }).status).toBe(0);
 }, TOOLS_MS);
 

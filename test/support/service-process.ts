@@ -47,7 +47,8 @@ export interface Ended {
 
 /** Builds the service where there is no build or an old one. */
 export function buildService(): void {
-  const { status } = spawnSync(process.execPath, ['scripts/build-if-missing.js'], { stdio: 'ignore' });
+  const program = "await (await import('./scripts/build-if-missing.js')).buildBundles()";
+  const { status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { stdio: 'ignore' });
   if (status !== 0) throw new Error('The build failed; try: npm run build');
 }
 

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Installation, tenantOf } from '../support/installation.js';
 import { KillRun } from '../support/kill-run.js';
 import { Mongod, ReplicaSet } from '../support/mongod.js';
+import { buildBundles } from '../../scripts/build-if-missing.js';
 import { killProcess } from '../../scripts/support/processes.js';
 
 /**
@@ -23,7 +24,7 @@ const run = new KillRun(USAGE, {
   standalone: { type: 'boolean', default: false },
 });
 const { mongod: binary, standalone } = run.options;
-await import('../../scripts/build-if-missing.js');
+await buildBundles();
 
 const TENANTS = [1, 2, 3].map(tenantOf);
 const SUBSCRIPTIONS_PER_TENANT = 2;

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Installation, tenantOf } from '../support/installation.js';
 import { KillRun } from '../support/kill-run.js';
+import { buildBundles } from '../../scripts/build-if-missing.js';
 import { killProcess } from '../../scripts/support/processes.js';
 
 const USAGE = `Usage: node tools/kills/idempotency.js [--kills 200] [--seed 7]
@@ -8,7 +9,7 @@ const USAGE = `Usage: node tools/kills/idempotency.js [--kills 200] [--seed 7]
 Kills the service at random moments while clients repeat keyed requests, on the MongoDB of MONGODB_URI or the embedded
 database. Fails if a key has two records, or if its clients got different answers.`;
 const run = new KillRun(USAGE);
-await import('../../scripts/build-if-missing.js');
+await buildBundles();
 
 /** Number of keys in use at a time, and of clients that send each of them. */
 const GROUPS = 17;
