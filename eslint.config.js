@@ -1,7 +1,7 @@
 import eslint from '@eslint/js';
 import { createNodeResolver, importX } from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
-import { importDirections } from './scripts/lint/import-directions.js';
+import { importZones } from './scripts/lint/import-zones.js';
 
 export default tseslint.config(
   {
@@ -23,7 +23,7 @@ export default tseslint.config(
   },
   {
     files: ['**/*.ts'],
-    plugins: { 'import-x': importX, service: { rules: { 'import-directions': importDirections } } },
+    plugins: { 'import-x': importX },
     settings: {
       'import-x/extensions': ['.ts'],
       'import-x/parsers': { '@typescript-eslint/parser': ['.ts'] },
@@ -31,7 +31,7 @@ export default tseslint.config(
       'import-x/resolver-next': [createNodeResolver({ extensionAlias: { '.js': ['.ts', '.js'] } })],
     },
     rules: {
-      'service/import-directions': 'error',
+      'import-x/no-restricted-paths': ['error', { zones: importZones }],
       // An `import type` of an injected class erases the token that Nest resolves it by.
       '@typescript-eslint/consistent-type-imports': 'off',
       '@typescript-eslint/no-extraneous-class': 'off',
@@ -42,7 +42,7 @@ export default tseslint.config(
   },
   {
     files: ['**/*.{spec,e2e-spec}.ts'],
-    rules: { 'service/import-directions': 'off' },
+    rules: { 'import-x/no-restricted-paths': 'off' },
   },
   {
     files: ['src/**/*.ts', 'examples/**/*.ts', 'libs/*/src/**/*.ts'],
