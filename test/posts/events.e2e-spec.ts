@@ -1,9 +1,10 @@
 import { EventEmitter2 } from '@nestjs/event-emitter';
 import type { EntityEvent } from '../../src/common/events/index.js';
-import { ANONYMOUS, TenantScope } from '../../src/common/tenancy/index.js';
+import { Post } from '../../src/posts/post.schema.js';
+import { ANONYMOUS, scopeOf, TenantScope } from '../../src/common/tenancy/index.js';
 import { eventually } from '../support/eventually.js';
 import { feature } from '../support/resource.js';
-import { useResourceApp } from '../support/resource-app.js';
+import { serviceIn, useResourceApp } from '../support/resource-app.js';
 import { ACME, acme } from '../support/tenants.js';
 import { useTestApp } from '../support/test-app.js';
 
@@ -44,6 +45,15 @@ describe('the event posts.afterCreate', () => {
     const { body } = await app.get(`/posts/api/${id}`);
     return { ...body, createdAt: new Date(body.createdAt), updatedAt: new Date(body.updatedAt) };
   }
+
+  it('is the only one of its kind: a purge tells nobody what the archiving has told', async () => {
+    const id = await create();
+    await app.del(`/posts/api/${id}`, { token: acme });
+    await serviceIn(app, Post).purge(scopeOf({ tenant: ACME }), id);
+    await create();
+    const types = (await recorded().find().toArray()).map(({ type }) => type as string);
+    expect(types.sort()).toEqual(['posts.archived', 'posts.created', 'posts.created']);
+  });
 
   it('carries the stored record, the tenant, the action and the time', async () => {
     const events: EntityEvent[] = [];

@@ -198,11 +198,7 @@ function rankOf(kind: FieldKind | undefined): number {
 
 /** Whole numbers above 0 start at 1. */
 function wholeBounds({ exclusiveMinimum, exclusiveMaximum, ...schema }: JsonSchema): JsonSchema {
-  return {
-    ...schema,
-    ...(exclusiveMinimum && { minimum: 1 }),
-    ...(exclusiveMaximum && { maximum: -1 }),
-  };
+  return { ...schema, ...(exclusiveMinimum && { minimum: 1 }), ...(exclusiveMaximum && { maximum: -1 }) };
 }
 
 /** Constraints of which the schema says all that an example must satisfy. */

@@ -52,10 +52,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
     private readonly options: { readonly resource: string; readonly keptDays: number },
   ) {
     this.beginning = new Batches((documents) => this.store(documents), { max: MAX_BATCH });
-    this.ending = new Batches((ended) => this.storeOutcomes(ended), {
-      max: MAX_BATCH,
-      lingerMs: OUTCOME_MS,
-    });
+    this.ending = new Batches((ended) => this.storeOutcomes(ended), { max: MAX_BATCH, lingerMs: OUTCOME_MS });
   }
 
   /**
@@ -122,7 +119,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
     try {
       await this.database.call(() => this.beginning.add(document));
     } catch (error) {
-      if (isOfDatabase(error)) throw error;
+      if (isOfDatabase(error) || this.database.limits.session) throw error;
       // Such as a duplicate key, which is about the audit record and not about the caller's record.
       throw new Error('The audit record of a write could not be stored.', { cause: error });
     }

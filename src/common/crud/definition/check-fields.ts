@@ -200,10 +200,10 @@ function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: r
   }
   const references = Object.entries((options.references ?? {}) as Readonly<Record<string, CrudReference>>);
   const shared = references.find(([, { check }]) => check === 'sameScope');
-  const exempt = Object.keys(isolation.update).find((field) => isolation.update[field]?.exempts);
-  if (shared && exempt !== undefined) {
+  const several = Object.entries(isolation.update).find(([, { exempts, isList }]) => exempts || isList);
+  if (shared && several) {
     fail(
-      `references.${shared[0]}.check is "sameScope", but unlessCaller lets callers update records of any "${exempt}". Write check: 'exists', or isolate updates for everybody.`,
+      `references.${shared[0]}.check is "sameScope", but a caller may update records of several "${several[0]}", by unlessCaller or claims. Write check: 'exists', or isolate updates by one value.`,
     );
   }
 }

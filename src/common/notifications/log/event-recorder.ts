@@ -61,7 +61,9 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
 
   onApplicationBootstrap(): void {
     for (const [resource, outbox] of this.types.outboxes) {
-      for (const hook of ['afterCreate', 'afterUpdate', 'afterDel'] as const)
+      // What is removed from an archive, subscribers were told of when it was archived.
+      const removal = outbox.events.types.restore ? [] : (['afterDel'] as const);
+      for (const hook of ['afterCreate', 'afterUpdate', ...removal] as const)
         this.emitter.on(entityEventName(resource, hook), (event: EntityEvent) => this.onEvent(outbox, event));
     }
   }

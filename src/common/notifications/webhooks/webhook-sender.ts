@@ -147,11 +147,7 @@ export class WebhookSender {
   private connect(url: URL, addresses: readonly string[]): Socket {
     const host = hostOf(url);
     const isEncrypted = url.protocol === 'https:';
-    const to = {
-      host,
-      port: Number(url.port || (isEncrypted ? 443 : 80)),
-      lookup: lookupOf(addresses),
-    };
+    const to = { host, port: Number(url.port || (isEncrypted ? 443 : 80)), lookup: lookupOf(addresses) };
     if (!isEncrypted) return connect(to);
     return connectTls({
       ...to,
@@ -246,9 +242,5 @@ export function signedHeaders({ id, body, secrets }: Omit<WebhookMessage, 'url'>
     const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
     return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
   });
-  return {
-    'webhook-id': id,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': signatures.join(' '),
-  };
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }
