@@ -74,12 +74,13 @@ app.get('/todos', { schema: schemas.list }, async (request, reply) => {
 app.patch('/todos/:id', { schema: schemas.update }, async (request, reply) => {
   const { $set, $unset } = changesOf(request.body);
   const revision = /^"(\d{1,15})"$/.exec(request.headers['if-match'] ?? '')?.[1];
-  const found = await todos.updateOne(
+  const found = await todos.findOneAndUpdate(
     { _id: new ObjectId(request.params.id), ...(revision && { __v: Number(revision) }) },
     { $set: { ...$set, updatedAt: new Date() }, $unset, $inc: { __v: 1 } },
-    LIMITS,
+    { ...LIMITS, projection: { __v: 1 }, returnDocument: 'after' },
   );
-  if (found.matchedCount === 0) return problem(request, reply, 404, 'RECORD_NOT_FOUND', 'Todo not found');
+  if (!found) return problem(request, reply, 404, 'RECORD_NOT_FOUND', 'Todo not found');
+  reply.header('ETag', `"${found.__v}"`);
   return { updated: true };
 });
 

@@ -239,8 +239,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Runs the embedded database whenever the process that ran it has ended. */
   private async takeOver(stopping: AbortSignal): Promise<void> {
     for (let attempts = 0; !stopping.aborted; await pause(TAKE_OVER_RETRY_MS, stopping)) {
-      const { readyState } = this.connection;
-      attempts = readyState === mongoose.ConnectionStates.connected ? 0 : attempts + 1;
+      attempts = this.connection.readyState === mongoose.ConnectionStates.connected ? 0 : attempts + 1;
       if (attempts === 0) continue;
       try {
         await this.server.takeOver();

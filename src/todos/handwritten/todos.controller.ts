@@ -188,8 +188,9 @@ export class TodosController {
   ): Promise<UpdatedResult | TodoRecord> {
     const todo = await this.todos.update(id, changes, readEntityTags('If-Match', ifMatch));
     varyBy(reply, 'Prefer');
+    reply.header('ETag', etagOf(todo));
     if (!prefersRepresentation(prefer)) return { updated: true };
-    reply.headers({ ETag: etagOf(todo), 'Preference-Applied': 'return=representation' });
+    reply.header('Preference-Applied', 'return=representation');
     return shown(todo);
   }
 

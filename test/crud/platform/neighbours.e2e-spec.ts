@@ -198,10 +198,13 @@ describe('beside middleware of an Express', () => {
     await expectRead();
   });
 
-  it('gives the answer to a change no tag, which would be none of the record', async () => {
+  it('gives the answer to a write no tag but that of the record', async () => {
     await start(await PLATFORMS.Express());
-    const changed = await send('PATCH', await create201(), { seal: 'wax' });
-    expect([changed.status, changed.headers.get('etag')]).toEqual([200, null]);
+    const path = await create201();
+    const changed = await send('PATCH', path, { seal: 'wax' });
+    expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"1"']);
+    const deleted = await send('DELETE', path);
+    expect([deleted.status, deleted.headers.get('etag')]).toEqual([200, null]);
   });
 
   it('names the path of a new record also after a slash', async () => {

@@ -13,6 +13,7 @@ import { ACME, acme as token, GLOBEX } from '../../support/tenants.js';
 class NoteInput {
   @IsText({ max: 80 }) text!: string;
   @IsWholeNumber({ default: 0 }) number?: number;
+  @IsText({ max: 9, optional: true }) code?: string;
 }
 
 /** What the hooks that follow creates have seen. */
@@ -22,7 +23,11 @@ const notes = resource({
   name: 'notes',
   fields: NoteInput,
   ...OF_TENANT,
-  kept: { ...OF_TENANT.kept, archivedAt: Prop({ type: Date }) },
+  kept: {
+    ...OF_TENANT.kept,
+    archivedAt: Prop({ type: Date }),
+    code: Prop({ type: String, unique: true, sparse: true }),
+  },
   archive: { field: 'archivedAt' },
   audit: { keptDays: 1 },
   query: { filter: ['text'], search: ['text'] },
@@ -163,6 +168,19 @@ describe('a unit of work', () => {
     });
     expect(seen).toEqual([false, 1, ['green tea'], ['green tea'], true]);
     expect((await app.get('/notes?q=tea', { token })).body).toHaveLength(1);
+    // As its first verb, too, whose commands begin the transaction.
+    const { count } = await crud.atomically(scope, (work) => service.page(work, { limit: 1 }));
+    expect(count).toBe(1);
+  });
+
+  it('fails with what the database rejected, whoever catches that', async () => {
+    const unit = crud.atomically(scope, async (work) => {
+      await service.create(work, { text: 'first', code: 'x' });
+      await service.create(work, { text: 'twin', code: 'x' }).catch(() => undefined);
+      await service.create(work, { text: 'last' });
+    });
+    await expect(unit).rejects.toThrow('A record with the same code exists.');
+    expect(await texts()).toEqual([]);
   });
 
   it('rejects verbs with a scope of outside, those that read as well', async () => {

@@ -141,6 +141,9 @@ describe('concurrent patches', () => {
       titles.map((title) => app.patch(`/labels/${id}`, { title }, { token: acme })),
     );
     expect(new Set(each(answers, 'text'))).toEqual(new Set(['{"updated":true}']));
+    // Each has made a revision of its own.
+    const tags = answers.map((answer) => answer.headers.get('etag'));
+    expect(new Set(tags)).toEqual(new Set(titles.map((_, i) => `"${i + 1}"`)));
     const { body, headers } = await app.get(`/labels/${id}`, { token: acme });
     expect(headers.get('etag')).toBe('"60"');
     expect(titles).toContain(body.title);

@@ -17,9 +17,10 @@ export function describeUpdate({ path, full, label, optional, patch, ...of }: Cr
     it('gives the record a new revision and updatedAt, leaves createdAt, and changes no other record', async () => {
       const other = await of.created();
       const { id, ...before } = await of.created();
-      await patch(id, { title: 'Another title' });
+      const { headers } = await patch(id, { title: 'Another title' });
       const after = await of.read(id);
       expect(after.etag).toMatch(/^"[^"]+"$/);
+      expect(headers.get('etag')).toBe(after.etag);
       expect(after.etag).not.toBe(before.etag);
       expect(after.record.createdAt).toBe(before.record.createdAt);
       expect(String(after.record.updatedAt) >= String(before.record.updatedAt)).toBe(true);
@@ -30,8 +31,10 @@ export function describeUpdate({ path, full, label, optional, patch, ...of }: Cr
 
     it('changes nothing with an empty object, not even the revision', async () => {
       const { id, ...before } = await of.created();
-      expectUpdated(await patch(id, {}));
+      const answer = await patch(id, {});
+      expectUpdated(answer);
       expect(await of.read(id)).toEqual(before);
+      expect(answer.headers.get('etag')).toBe(before.etag);
     });
 
     it.each(optional)(

@@ -157,7 +157,7 @@ export function CrudController<
       const { service } = this;
       const isOwn = service.update !== CrudService.prototype.update;
       if (isOwn || !scope.context.isRecordUnread) return service.update(scope, id, changes);
-      return CrudService.updateUnread(service, scope, id, changes) as unknown as Promise<Stored<Entity>>;
+      return CrudService.updateUnread(service, scope, id, changes) as Promise<Stored<Entity>>;
     }
 
     del(@CurrentScope() scope: TenantScope, @Param('id') id: string) {

@@ -14,7 +14,7 @@ import type { PageQuery } from '../query/list-query.js';
 import { type Page, pageIn, recordsOf } from '../query/pages.js';
 import { project } from '../query/read-query.js';
 import { type ResponseKind, returnsRecord, Shape, TAKES_QUERY } from '../routes/routes.js';
-import type { Expansion } from '../service/readable-records.js';
+import { type Expansion, isReadBy } from '../service/readable-records.js';
 import { bytesOf, followSize } from '../store/shared-reads.js';
 import {
   each,
@@ -104,12 +104,12 @@ const RESPONDERS: { readonly [Kind in ResponseKind]: Responder<Kind> } = {
     }
     return (await showAll([record], context))[0];
   },
-  // Without a record, if nobody needs it.
+  // Of the record, what nobody needs may be missing.
   update: async (record, context) => {
     const shown = await preferred(record, context);
-    if (!shown) return { updated: true };
-    context.reply.header('ETag', etagOf(record));
-    return shown;
+    const isRead = isRecord(record) && isReadBy(context.definition, context.route?.action ?? 'get');
+    if (shown || isRead) context.reply.header('ETag', etagOf(record));
+    return shown ?? { updated: true };
   },
   del: () => ({ deleted: true }),
   archive: () => ({ archived: true }),

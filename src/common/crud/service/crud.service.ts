@@ -24,6 +24,9 @@ import { assertWithin, currentUnit } from './unit-of-work.js';
 
 const OPTIONS = 'crud:service-options';
 
+/** The identifier of a record, also as text. */
+type RecordId = string | Types.ObjectId;
+
 /** Options of the verbs that take values. */
 export interface WriteOptions {
   /**
@@ -132,7 +135,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /** @throws RecordNotFoundError if no record of the scope has the id */
-  async get(scope: TenantScope, id: string | Types.ObjectId, query: ReadQuery = {}): Promise<Stored<Entity>> {
+  async get(scope: TenantScope, id: RecordId, query: ReadQuery = {}): Promise<Stored<Entity>> {
     await this.requireParent('get', scope);
     const filter = this.filterOf('get', scope, objectId(id), query);
     const { fields } = this.resource.reads.readOf(query);
@@ -172,7 +175,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
    */
   async update(
     scope: TenantScope,
-    id: string | Types.ObjectId,
+    id: RecordId,
     changes: UpdateValues<Entity, Update>,
     options: WriteOptions & ConditionalOptions = {},
   ): Promise<Stored<Entity>> {
@@ -184,7 +187,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
 
   /**
    * Changes the given fields as the generated `update` does, for a route that shows no record. If no hook needs the
-   * record either, it is not read, and concurrent changes are carried out by one command.
+   * record either, it is not read, and concurrent changes are carried out by one command. Returns nothing of it but the revision.
    *
    * @internal
    */
@@ -193,11 +196,11 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     scope: TenantScope,
     id: string,
     changes: Changes<Update>,
-  ): Promise<void> {
-    const isWritten = await service.#write('update', scope, id, {}, async (filter) =>
+  ): Promise<Stored<object>> {
+    const __v = await service.#write('update', scope, id, {}, async (filter) =>
       service.resource.writes.patchUnread(scope, filter, await service.#checked(scope, filter, changes, {})),
     );
-    if (!isWritten) service.throwNotFound();
+    return __v === undefined ? service.throwNotFound() : { _id: objectId(id), __v };
   }
 
   /**
@@ -207,11 +210,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
    * @throws PreconditionFailedError if the record does not have one of the required ETags
    * @throws StillReferencedError if a reference restricts the deletion
    */
-  async del(
-    scope: TenantScope,
-    id: string | Types.ObjectId,
-    options: ConditionalOptions = {},
-  ): Promise<Stored<Entity>> {
+  async del(scope: TenantScope, id: RecordId, options: ConditionalOptions = {}): Promise<Stored<Entity>> {
     if (this.resource.definition.archive)
       return (await this.archive(scope, id, options)) ?? this.throwNotFound();
     const remove = (filter: StoreFilter) => this.resource.writes.remove(scope, filter);
@@ -225,7 +224,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
    */
   async archive(
     scope: TenantScope,
-    id: string | Types.ObjectId,
+    id: RecordId,
     options: ArchiveOptions = {},
   ): Promise<Stored<Entity> | undefined> {
     const { field } = this.requireArchive();
@@ -239,11 +238,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
    * @throws PreconditionFailedError if the record does not have one of the required ETags
    * @throws DuplicateValueError if a live record has taken one of its unique values
    */
-  async restore(
-    scope: TenantScope,
-    id: string | Types.ObjectId,
-    options: ConditionalOptions = {},
-  ): Promise<Stored<Entity>> {
+  async restore(scope: TenantScope, id: RecordId, options: ConditionalOptions = {}): Promise<Stored<Entity>> {
     const { field } = this.requireArchive();
     const change = { set: {}, unset: [field] };
     const restore = (filter: StoreFilter) => this.resource.writes.change(scope, filter, change, 'restore');
@@ -258,11 +253,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
    * @throws RecordNotFoundError if no archived record of the scope has the id
    * @throws PreconditionFailedError if the record does not have one of the required ETags
    */
-  async purge(
-    scope: TenantScope,
-    id: string | Types.ObjectId,
-    options: ConditionalOptions = {},
-  ): Promise<Stored<Entity>> {
+  async purge(scope: TenantScope, id: RecordId, options: ConditionalOptions = {}): Promise<Stored<Entity>> {
     this.requireArchive();
     const remove = (filter: StoreFilter) => this.resource.writes.remove(scope, filter);
     const reach = { ...options, archived: 'only' } as const;
@@ -318,7 +309,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   protected async change(
     action: 'update' | 'del',
     scope: TenantScope,
-    id: string | Types.ObjectId,
+    id: RecordId,
     { set = {}, unset = [] }: StoreChange,
     options: ChangeOptions = {},
   ): Promise<Stored<Entity> | undefined> {
@@ -351,7 +342,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   protected filterOf(
     action: CrudAction,
     scope: TenantScope,
-    id?: string | Types.ObjectId,
+    id?: RecordId,
     { archived }: Pick<ReadQuery, 'archived'> = {},
   ): StoreFilter {
     const filter = this.resource.access.filter(action, scope, id, { archived });
@@ -369,7 +360,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   async #write<T>(
     action: 'update' | 'del',
     scope: TenantScope,
-    id: string | Types.ObjectId,
+    id: RecordId,
     { archived, ifMatch, where }: ChangeOptions,
     write: (filter: StoreFilter) => Promise<T>,
   ): Promise<T> {
@@ -380,8 +371,8 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const tags = requiredTags(scope, this.resource.definition.entity, id, ifMatch);
     const written = await write(withTags(filter, tags));
     if (tags === undefined) return written;
-    if (written && ifMatch === undefined) scope.context.precondition = undefined;
-    if (!written && (await this.store.exists(filter))) throw new PreconditionFailedError();
+    if (written !== undefined && ifMatch === undefined) scope.context.precondition = undefined;
+    if (written === undefined && (await this.store.exists(filter))) throw new PreconditionFailedError();
     return written;
   }
 

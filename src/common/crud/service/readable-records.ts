@@ -116,15 +116,16 @@ export async function isReadable(
   action: CrudAction,
   record: Stored<object>,
 ): Promise<boolean> {
-  const { disabled, isolation } = resource.definition;
-  if (disabled.has('get')) return false;
-  const isReached = Object.entries(isolation.get).every(
-    ([field, source]) => isolation[action][field] === source,
-  );
-  const reading = isReached
+  if (resource.definition.disabled.has('get')) return false;
+  const reading = isReadBy(resource.definition, action)
     ? resource.guards.permitted(scope, [record])
     : readableRecords(resource, scope, [record._id], { idsOnly: true });
   return (await reading.catch(noneIfRejected)).length > 0;
+}
+
+/** Whether isolation lets whoever reaches a record by an action read it, too. */
+export function isReadBy({ isolation }: CrudDefinition, action: CrudAction): boolean {
+  return Object.entries(isolation.get).every(([field, source]) => isolation[action][field] === source);
 }
 
 /** Whether an error means that the caller may not read a resource, rather than that something went wrong. */

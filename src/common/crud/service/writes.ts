@@ -118,15 +118,15 @@ export class Writes<Entity extends object, Create extends object, Update extends
   }
 
   /**
-   * {@link Writes.patch} without reading the record, unless something else needs it. Returns whether a record
-   * matched.
+   * {@link Writes.patch} without reading the record, unless something else needs it. Returns the new revision; undefined
+   * if none matched.
    */
-  async patchUnread(scope: TenantScope, filter: StoreFilter, changes: Changes<Update>): Promise<boolean> {
+  async patchUnread(scope: TenantScope, filter: StoreFilter, changes: Changes<Update>) {
     const { audit, definition, store } = this.resource;
     const isTold = definition.events !== undefined || this.isHeard('afterUpdate');
     const isRead = isTold || this.has('beforeUpdate') || audit || definition.kinds || needsPrevious(changes);
     const change = isRead ? undefined : planChange(definition, changes, undefined);
-    if (!change || isEmpty(change)) return (await this.patch(scope, filter, changes)) !== undefined;
+    if (!change || isEmpty(change)) return (await this.patch(scope, filter, changes))?.__v;
     await this.checkReferences('update', scope, change.set);
     requireSameScope(this.resource, 'update', scope, change);
     requireFields(definition, change);

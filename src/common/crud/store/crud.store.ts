@@ -115,12 +115,11 @@ export interface CrudStore<Entity> {
    */
   update(filter: StoreFilter, change: StoreChange, entry?: OutboxEntry): Promise<Updated<Entity> | undefined>;
   /**
-   * Does the same without reading the record, and returns whether one matched. Concurrent updates share a
-   * command.
+   * Does the same without reading the record, and returns its new revision. Concurrent updates share a command.
    *
    * @param onQueued called when it waits for its command
    */
-  updateUnread(filter: StoreFilter, change: StoreChange, onQueued?: () => void): Promise<boolean>;
+  updateUnread(filter: StoreFilter, change: StoreChange, onQueued?: () => void): Promise<number | undefined>;
   /**
    * Removes the record that matches and returns it; undefined if none matches. What the references of other
    * resources promise is up to the verb `del`.

@@ -51,7 +51,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   /** Whether the schema shows its records in another form than it stores them. */
   private readonly transforms: boolean;
   private readonly inserts: SharedWrites<Record<string, unknown>, Record<string, unknown>>;
-  private readonly updates: SharedWrites<SharedUpdate, boolean>;
+  private readonly updates: SharedWrites<SharedUpdate, number | undefined>;
   private readonly reads: SharedReads<Entity>;
   private readonly plain: PlainChanges;
   readonly holds: ReferenceHolds;
@@ -148,7 +148,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   share<Result>(filter: StoreFilter, how: object, read: () => Promise<Result>): Promise<Result> {
-    if (this.hasMiddleware) return read();
+    // A transaction takes the operations of a read one after another.
+    if (this.hasMiddleware || this.database.limits.session) return read();
     // Each reader has its own deadline, whatever earlier readers waited for.
     return this.database.call(() => this.reads.share(filter, how, read));
   }
@@ -170,12 +171,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     if (ids.length === 1)
       return [await this.findFirst({ ...predicate, _id: id }, fields)].flatMap((found) => found ?? []);
     // With this hint, the server does not walk the index of another field to find them.
-    const options = {
-      ...this.database.limits,
-      limit: ids.length,
-      batchSize: ids.length,
-      hint: { _id: 1 } as const,
-    };
+    const limit = ids.length;
+    const options = { ...this.database.limits, limit, batchSize: limit, hint: { _id: 1 } as const };
     const query = this.model.find({}, this.projectionOf(fields), options);
     return (await filtered(query, { ...predicate, _id: { $in: ids } })
       .lean()
@@ -250,8 +247,8 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return { previous, record: this.shown(record) };
   }
 
-  async updateUnread(filter: StoreFilter, change: StoreChange, onQueued?: () => void): Promise<boolean> {
-    if (!this.plain.fits(change)) return (await this.update(filter, change)) !== undefined;
+  async updateUnread(filter: StoreFilter, change: StoreChange, onQueued?: () => void) {
+    if (!this.plain.fits(change)) return (await this.update(filter, change))?.record.__v;
     return this.write(change.set ?? {}, async (hold) => {
       await hold();
       const words = this.wordsOf(change, undefined);

@@ -38,16 +38,14 @@ function sharedWrites<Statement, Result>(
   name: BatchKind,
   kind: WriteKind<Statement, Result>,
 ): SharedWrites<Statement, Result> {
-  const {
-    metrics,
-    waitForGroup,
-    limits: { session },
-  } = database;
+  const { limits, metrics, waitForGroup } = database;
   return new Batches(
     async (writes) => {
       const made = await Promise.allSettled(writes.map(async ({ make }) => make()));
       const ready = made.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-      const sent = (await (session ? sendInTransaction(kind, ready, database) : send(kind, ready))).values();
+      const sent = (
+        await (limits.session ? sendInTransaction(kind, ready, database) : send(kind, ready))
+      ).values();
       const outcomes = made.map((one) => (one.status === 'rejected' ? one : sent.next().value));
       return outcomes.map((one) =>
         one?.status === 'fulfilled' ? (one.value as Result) : Promise.reject(one?.reason as Error),
@@ -136,58 +134,84 @@ export function sharedInserts(model: Model<Fields>, database: Database): SharedW
 export interface SharedUpdate {
   readonly filter: Fields;
   readonly update: Readonly<Record<string, Fields>>;
+  /** Revision of the record after it, once it has been sent together with others. */
+  revision?: number;
 }
 
-/**
- * Changes records, and returns of each whether one matched. The records are not returned: that would take a
- * command for each.
- */
-export function sharedUpdates(model: Model<Fields>, database: Database): SharedWrites<SharedUpdate, boolean> {
+/** Changes records, and returns the new revision of each; undefined if none matched. */
+export function sharedUpdates(
+  model: Model<Fields>,
+  database: Database,
+): SharedWrites<SharedUpdate, number | undefined> {
   const alone = async ({ filter, update }: SharedUpdate) => {
-    const { matchedCount } = await model.collection.updateOne(filter, update, { ...database.limits });
-    return matchedCount > 0;
+    const options = { ...database.limits, projection: { __v: 1 }, returnDocument: 'after' } as const;
+    return (await model.collection.findOneAndUpdate(filter, update, options))?.__v as number | undefined;
   };
   // The server returns how many updates matched, but not which; only errors have a position. So an update
   // without a match is made to fail: as an upsert whose new record would have another identifier than its filter.
   const rejection = { $setOnInsert: { _id: null } };
-  const together = (statements: readonly SharedUpdate[]) => {
-    const operations = statements.map(({ filter, update }) => ({
-      updateOne: { filter, update: { ...update, ...rejection }, upsert: true },
-    }));
+  // It returns no revisions either: they are read first, and an update whose record has changed since fails as well.
+  const together = async (statements: readonly SharedUpdate[]) => {
+    const revisions = await revisionsOf(model, database, {}, statements);
+    const operations = statements.map((statement, i) => {
+      const { filter, update } = statement;
+      const known = revisions[i] ?? 0;
+      // Records that were stored by other means have no revision.
+      const $and = [...((filter.$and as Fields[] | undefined) ?? []), { __v: known || { $in: [0, null] } }];
+      statement.revision = known + 1;
+      return {
+        updateOne: { filter: { ...filter, $and }, update: { ...update, ...rejection }, upsert: true },
+      };
+    });
     return model.collection.bulkWrite(operations, { ...database.limits, ordered: false });
   };
+  const resultOf = ({ revision }: SharedUpdate) => revision;
   // Within its snapshot, a transaction changes exactly the records that it finds.
   const inTransaction = async (statements: readonly SharedUpdate[]) => {
-    const found = await foundBy(model, database, statements);
-    const updates = statements.flatMap(({ filter: q, update: u }, i) => (found[i] ? [{ q, u }] : []));
+    for (const { conditions, alike } of byConditions(statements)) {
+      const revisions = await revisionsOf(model, database, conditions, alike);
+      for (const [i, revision] of revisions.entries())
+        if (revision !== undefined) (alike[i] as SharedUpdate).revision = revision + 1;
+    }
+    const matching = statements.filter(({ revision }) => revision !== undefined);
+    const updates = matching.map(({ filter: q, update: u }) => ({ q, u }));
     if (updates.length > 0)
       await commandInTransaction(model, database, { update: model.collection.collectionName, updates });
-    return found;
+    return statements.map(resultOf);
   };
-  return sharedWrites(database, 'updates', { alone, together, inTransaction, resultOf: () => true });
+  return sharedWrites(database, 'updates', { alone, together, inTransaction, resultOf });
 }
 
-/** Whether the record of each statement is there: one read for those with the same conditions. */
-async function foundBy(
+/** The statements whose filters differ by their identifiers alone. */
+function byConditions(statements: readonly SharedUpdate[]) {
+  const groups = new Map<string, { readonly conditions: Fields; readonly alike: SharedUpdate[] }>();
+  for (const statement of statements) {
+    const { _id, ...conditions } = statement.filter;
+    const key = Buffer.from(mongo.BSON.serialize(conditions)).toString('latin1');
+    const group = groups.get(key) ?? { conditions, alike: [] };
+    group.alike.push(statement);
+    groups.set(key, group);
+  }
+  return groups.values();
+}
+
+/** The revision that each statement finds, after those before it; undefined if no record meets the conditions. */
+async function revisionsOf(
   { collection }: Model<Fields>,
   { limits }: Database,
+  conditions: Fields,
   statements: readonly SharedUpdate[],
-): Promise<boolean[]> {
-  const alike = new Map<string, { readonly conditions: Fields; readonly ids: unknown[] }>();
-  for (const { filter } of statements) {
-    const { _id, ...conditions } = filter;
-    const key = Buffer.from(mongo.BSON.serialize(conditions)).toString('latin1');
-    const group = alike.get(key) ?? { conditions, ids: [] };
-    group.ids.push(_id);
-    alike.set(key, group);
-  }
-  const found = new Set<string>();
-  for (const { conditions, ids } of alike.values()) {
-    const options = { ...limits, projection: { _id: 1 }, batchSize: ids.length, hint: { _id: 1 } } as const;
-    const cursor = collection.find({ ...conditions, _id: { $in: ids as mongo.ObjectId[] } }, options);
-    for await (const { _id } of cursor) found.add(String(_id));
-  }
-  return statements.map(({ filter }) => found.has(String(filter._id)));
+): Promise<(number | undefined)[]> {
+  const ids = statements.map(({ filter }) => filter._id as mongo.ObjectId);
+  const options = { ...limits, projection: { __v: 1 }, batchSize: ids.length, hint: { _id: 1 } } as const;
+  const revisions = new Map<string, number>();
+  for await (const { _id, __v = 0 } of collection.find({ ...conditions, _id: { $in: ids } }, options))
+    revisions.set(String(_id), Number(__v));
+  return ids.map((id) => {
+    const revision = revisions.get(String(id));
+    if (revision !== undefined) revisions.set(String(id), revision + 1);
+    return revision;
+  });
 }
 
 /** Types of Mongoose whose values are cast and checked by themselves, without the record around them. */
