@@ -2,6 +2,8 @@ import type { Types } from 'mongoose';
 import { errorMessages, ValidationError } from '../../errors/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import type { StoreFilter } from '../store/crud.store.js';
+import type { CrudAction } from '../options/crud-options.js';
+import type { CrudDefinition } from './crud-definition.js';
 
 /** The tags of a conditional header: `*`, or a list of tags with their quotes. */
 export type EntityTags = '*' | readonly string[];
@@ -14,6 +16,11 @@ const EACH_TAG = new RegExp(TAG, 'g');
 /** A strong validator (RFC 9110, section 8.8.3): the record's revision, even if only a part of the record is shown. */
 export function etagOf(record: { __v?: number }): string {
   return `"${record.__v ?? 0}"`;
+}
+
+/** Whether isolation lets whoever reaches a record by an action read it, too. */
+export function isReadBy({ isolation }: CrudDefinition, action: CrudAction): boolean {
+  return Object.entries(isolation.get).every(([field, source]) => isolation[action][field] === source);
 }
 
 /**

@@ -5,7 +5,7 @@ import { pathOf } from '../../errors/index.js';
 import { NDJSON_TYPE, type PageSlot, preferredType, queryOf, type Slot, varyBy } from '../../http/index.js';
 import { rawOf, whenClosed } from '../../request/index.js';
 import { bulkResponse, type BulkResults } from '../batch/carry-out.js';
-import { etagOf, isKnown, readEntityTags } from '../definition/entity-tags.js';
+import { etagOf, isKnown, isReadBy, readEntityTags } from '../definition/entity-tags.js';
 import { plain } from '../definition/output.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { hiddenFrom } from '../definition/field-rules.js';
@@ -14,7 +14,7 @@ import type { PageQuery } from '../query/list-query.js';
 import { type Page, pageIn, recordsOf } from '../query/pages.js';
 import { project } from '../query/read-query.js';
 import { type ResponseKind, returnsRecord, Shape, TAKES_QUERY } from '../routes/routes.js';
-import { type Expansion, isReadBy } from '../service/readable-records.js';
+import type { Expansion } from '../service/readable-records.js';
 import { bytesOf, followSize } from '../store/shared-reads.js';
 import {
   each,

@@ -5,6 +5,7 @@ import { isObjectId } from '../../ids/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
+import { isReadBy } from '../definition/entity-tags.js';
 import type { Stored } from '../options/records.js';
 import type { StoreFilter } from '../store/crud.store.js';
 import type { CrudResource, Resources } from './crud-resource.js';
@@ -121,11 +122,6 @@ export async function isReadable(
     ? resource.guards.permitted(scope, [record])
     : readableRecords(resource, scope, [record._id], { idsOnly: true });
   return (await reading.catch(noneIfRejected)).length > 0;
-}
-
-/** Whether isolation lets whoever reaches a record by an action read it, too. */
-export function isReadBy({ isolation }: CrudDefinition, action: CrudAction): boolean {
-  return Object.entries(isolation.get).every(([field, source]) => isolation[action][field] === source);
 }
 
 /** Whether an error means that the caller may not read a resource, rather than that something went wrong. */
