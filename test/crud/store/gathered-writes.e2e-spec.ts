@@ -151,6 +151,23 @@ describe('concurrent patches', () => {
     expect((await app.get(`/labels?${query}`, { token: acme })).body.count).toBe(1);
   });
 
+  it('have a revision also where other means have stored a record without one', async () => {
+    const _ids = Array.from({ length: 8 }, () => new Types.ObjectId());
+    await app.database
+      .collection('labels')
+      .insertMany(_ids.map((_id) => ({ _id, title: 'old', tenant: ACME })));
+    const patchAll = (body: object) =>
+      Promise.all(_ids.map((_id) => app.patch(`/labels/${_id.toHexString()}`, body, { token: acme })));
+    for (const [body, tag] of [
+      [{}, '"0"'],
+      [{ title: 'new' }, '"1"'],
+      [{ done: true }, '"2"'],
+    ] as const) {
+      const answers = (await patchAll(body)).map(({ status, headers }) => [status, headers.get('etag')]);
+      expect(answers).toEqual(_ids.map(() => [200, tag]));
+    }
+  });
+
   it('change what a patch that is answered with its record changes', async () => {
     const field = {
       title: fc.constantFrom('a', 'Tea cup', '', null, 5, ' b '),

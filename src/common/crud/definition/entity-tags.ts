@@ -18,7 +18,7 @@ export function etagOf(record: { __v?: number }): string {
   return `"${record.__v ?? 0}"`;
 }
 
-/** Whether isolation lets whoever reaches a record by an action read it, too. */
+/** Whether isolation lets whoever reaches a record by an action read it, too, and so know its tag. */
 export function isReadBy({ isolation }: CrudDefinition, action: CrudAction): boolean {
   return Object.entries(isolation.get).every(([field, source]) => isolation[action][field] === source);
 }

@@ -187,7 +187,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
 
   /**
    * Changes the given fields as the generated `update` does, for a route that shows no record. If no hook needs the
-   * record either, it is not read, and concurrent changes are carried out by one command. Returns nothing of it but the revision.
+   * record either, only its revision is read, and concurrent changes are carried out by one command.
    *
    * @internal
    */
@@ -197,10 +197,10 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     id: string,
     changes: Changes<Update>,
   ): Promise<Stored<object>> {
-    const __v = await service.#write('update', scope, id, {}, async (filter) =>
+    const record = await service.#write('update', scope, id, {}, async (filter) =>
       service.resource.writes.patchUnread(scope, filter, await service.#checked(scope, filter, changes, {})),
     );
-    return __v === undefined ? service.throwNotFound() : { _id: objectId(id), __v };
+    return record ?? service.throwNotFound();
   }
 
   /**
@@ -371,8 +371,8 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const tags = requiredTags(scope, this.resource.definition.entity, id, ifMatch);
     const written = await write(withTags(filter, tags));
     if (tags === undefined) return written;
-    if (written !== undefined && ifMatch === undefined) scope.context.precondition = undefined;
-    if (written === undefined && (await this.store.exists(filter))) throw new PreconditionFailedError();
+    if (written && ifMatch === undefined) scope.context.precondition = undefined;
+    if (!written && (await this.store.exists(filter))) throw new PreconditionFailedError();
     return written;
   }
 

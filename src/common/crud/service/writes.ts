@@ -117,22 +117,20 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return this.update(scope, filter, needsPrevious(changes), plan, { changes });
   }
 
-  /**
-   * {@link Writes.patch} without reading the record, unless something else needs it. Returns the new revision; undefined
-   * if none matched.
-   */
+  /** {@link Writes.patch} that reads no more of the record than its revision, unless something else needs it. */
   async patchUnread(scope: TenantScope, filter: StoreFilter, changes: Changes<Update>) {
     const { audit, definition, store } = this.resource;
     const isTold = definition.events !== undefined || this.isHeard('afterUpdate');
     const isRead = isTold || this.has('beforeUpdate') || audit || definition.kinds || needsPrevious(changes);
     const change = isRead ? undefined : planChange(definition, changes, undefined);
-    if (!change || isEmpty(change)) return (await this.patch(scope, filter, changes))?.__v;
+    if (!change || isEmpty(change)) return this.patch(scope, filter, changes);
     await this.checkReferences('update', scope, change.set);
     requireSameScope(this.resource, 'update', scope, change);
     requireFields(definition, change);
-    return this.translated(scope, () =>
+    const __v = await this.translated(scope, () =>
       store.updateUnread(filter, change, () => scope.context.writeTurn?.release()),
     );
+    return __v === undefined ? undefined : ({ _id: filter._id, __v } as Stored<object>);
   }
 
   /**

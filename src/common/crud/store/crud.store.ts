@@ -115,7 +115,7 @@ export interface CrudStore<Entity> {
    */
   update(filter: StoreFilter, change: StoreChange, entry?: OutboxEntry): Promise<Updated<Entity> | undefined>;
   /**
-   * Does the same without reading the record, and returns its new revision. Concurrent updates share a command.
+   * Does the same and returns the new revision alone. Concurrent updates share commands.
    *
    * @param onQueued called when it waits for its command
    */
