@@ -26,15 +26,15 @@ describe('an update that waits for another one', () => {
     await connection.close();
   });
 
+  const shared = () =>
+    sharedUpdates(model, { limits: OPERATION_LIMITS, metrics: { batch: () => undefined } } as never);
+  const writeOf = (_id: mongoose.Types.ObjectId) => ({
+    make: () => plain.statementOf({ _id }, { set: { title: 'b' } }, {}),
+  });
+
   /** Updates both records, the second one while the command of the first is in flight; `meanwhile` is before that returns. */
   async function updateBoth(meanwhile: () => void): Promise<unknown> {
-    const updates = sharedUpdates(model, {
-      limits: OPERATION_LIMITS,
-      metrics: { batch: () => undefined },
-    } as never);
-    const writeOf = (_id: mongoose.Types.ObjectId) => ({
-      make: () => plain.statementOf({ _id }, { set: { title: 'b' } }, {}),
-    });
+    const updates = shared();
     const sent = updates.add(writeOf(ids[0]));
     // A step begins after what is added in one go.
     await Promise.resolve();
@@ -49,6 +49,18 @@ describe('an update that waits for another one', () => {
     const result = await updateBoth(() => jest.spyOn(mongoose, 'now').mockReturnValue(later));
     expect(result).toBe(1);
     expect(await model.collection.findOne({ _id: ids[1] })).toMatchObject({ title: 'b', updatedAt: later });
+  });
+
+  it('has the revision that it made, also where another write came before their shared command', async () => {
+    const { collection } = model;
+    await collection.updateMany({}, { $set: { __v: 7 } });
+    const bulkWrite = collection.bulkWrite.bind(collection);
+    jest.spyOn(collection, 'bulkWrite').mockImplementationOnce(async (...command) => {
+      await collection.updateOne({ _id: ids[0] }, { $inc: { __v: 1 } });
+      return bulkWrite(...command);
+    });
+    const updates = shared();
+    expect(await Promise.all(ids.map((_id) => updates.add(writeOf(_id))))).toEqual([9, 8]);
   });
 
   it('is too late after the deadline, and not one of a record that is missing', async () => {

@@ -119,7 +119,7 @@ const SUCCESSES: Readonly<Partial<Record<SuccessKind, Success>>> = {
     description: 'Updated; the whole record if the request prefers it',
     headers: {
       ...PREFERENCE_APPLIED,
-      ETag: header('The new revision, where isolation lets whoever changes a record read it', '"1"'),
+      ETag: header('The new revision, if isolation lets the caller read the record', '"1"'),
     },
     content: content({ anyOf: [UpdatedResult, record].map(refTo) }),
   }),

@@ -107,8 +107,9 @@ const RESPONDERS: { readonly [Kind in ResponseKind]: Responder<Kind> } = {
   // Of the record, what nobody needs may be missing.
   update: async (record, context) => {
     const shown = await preferred(record, context);
-    const isRead = isRecord(record) && isReadBy(context.definition, context.route?.action ?? 'get');
-    if (shown || isRead) context.reply.header('ETag', etagOf(record));
+    const { definition, maySee, reply, route } = context;
+    const isRead = () => isReadBy(definition, route?.action ?? 'get') || maySee(record);
+    if (shown || (isRecord(record) && (await isRead()))) reply.header('ETag', etagOf(record));
     return shown ?? { updated: true };
   },
   del: () => ({ deleted: true }),

@@ -156,8 +156,7 @@ export function sharedUpdates(
     const operations = statements.map((statement, i) => {
       const { filter, update } = statement;
       const known = revisions[i] ?? 0;
-      // Records that were stored by other means have no revision.
-      const $and = [...((filter.$and as Fields[] | undefined) ?? []), { __v: known || { $in: [0, null] } }];
+      const $and = [...((filter.$and as Fields[] | undefined) ?? []), { __v: known }];
       statement.revision = known + 1;
       return {
         updateOne: { filter: { ...filter, $and }, update: { ...update, ...rejection }, upsert: true },
