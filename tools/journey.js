@@ -23,7 +23,7 @@ const RECORDER = `
   });`;
 
 /** Files that work in the background, before and after the answer. */
-const BACKGROUND = /^common\/notifications\//;
+const BACKGROUND = /^common\/(notifications\/|database\/background-tasks\.)/;
 
 const folder = mkdtempSync(join(tmpdir(), 'journey-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
