@@ -79,9 +79,8 @@ describe.each(['generated', 'handwritten'])('while the database fails, todos %s'
       await Promise.race(running);
       await app.proxy.turn(mode);
       const answers = await Promise.all(running);
-      for (const answer of answers.filter(({ status }) => status !== 200)) {
+      for (const answer of answers.filter(({ status }) => status !== 200))
         expectUnavailable(answer, '/todos', OF_PAGES);
-      }
       expectUnavailable(await app.get('/todos?limit=100'), '/todos');
     });
 

@@ -6,10 +6,12 @@ import { dirname, join, resolve } from 'node:path';
 import type { Variables } from '../../src/config/index.js';
 import { eventually } from '../support/eventually.js';
 import { RawConnection } from '../support/raw-http.js';
+import { freshDatabaseUri } from '../support/mongodb.js';
 import { type ServiceProcess, useServices } from '../support/service-process.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { TEST_SECRET } from '../support/tenants.js';
 
-const PRELOAD = resolve('test/support/hanging-monitor.js');
+const WATCHED = ['--import', resolve('test/support/hanging-monitor.js')];
 
 describe('without MONGODB_URI, the service', () => {
   const services = useServices();
@@ -144,9 +146,8 @@ describe('without MONGODB_URI, the service', () => {
     const { service, url } = await start('-f 512');
     const acknowledged: string[] = [];
     let response = await post(url, 'Todo 0');
-    for (; response.status === 201; response = await post(url, `Todo ${acknowledged.length}`)) {
+    for (; response.status === 201; response = await post(url, `Todo ${acknowledged.length}`))
       acknowledged.push(`Todo ${acknowledged.length}`);
-    }
     const { code } = (await response.json()) as { code: string };
     expect([response.status, code]).toEqual([503, 'DATABASE_UNAVAILABLE']);
     for (let i = 0; i < 50; i++) {
@@ -217,12 +218,26 @@ describe('without MONGODB_URI, the service', () => {
 
   it('takes over although the driver has stopped looking for the database', async () => {
     const first = await startWithTodo();
-    const second = await services.start({}, undefined, ['--import', PRELOAD]);
+    const second = await services.start({}, undefined, WATCHED);
     await second.service.says(/The monitor is watched/);
     first.service.signal('SIGSTOP');
     const waiting = fetch(`${second.url}/todos`);
     for (let i = 0; i < 10; i += 1) await fetch(`${second.url}/health/live`);
     await Promise.all([stop(first, 'SIGKILL'), waiting]);
     await eventually(async () => expect(await titles(second.url)).toEqual(['Water the plants']));
+  });
+
+  it('finds a database by its URI although the driver has stopped looking for it', async () => {
+    const uri = freshDatabaseUri();
+    const proxy = await TcpProxy.before(uri);
+    const { service, url } = await services.start({ MONGODB_URI: proxy.through(uri) }, undefined, WATCHED);
+    await service.says(/The monitor is watched/);
+    await proxy.turn('hang');
+    const waiting = fetch(`${url}/todos`);
+    for (let i = 0; i < 10; i += 1) await fetch(`${url}/health/live`);
+    await proxy.turn('pass');
+    await waiting;
+    await eventually(async () => expect((await fetch(`${url}/todos`)).status).toBe(200));
+    await proxy.close();
   });
 });

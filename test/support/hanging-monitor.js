@@ -10,7 +10,7 @@ Socket.prototype.write = function (...args) {
   // A field of the command { hello: 1 }; the first command of each connection has another one.
   if (Buffer.from(args[0]).includes('\u0010hello\0') && emit === Socket.prototype.emit) {
     this.emit = (name, ...rest) => !['close', 'error'].includes(name) && emit.call(this, name, ...rest);
-    process.stdout.write('The monitor is watched\n');
+    this.once('data', () => process.stdout.write('The monitor is watched\n'));
   }
   return write.apply(this, args);
 };

@@ -47,8 +47,8 @@ export const OPEN_RETRY_MS = 1_000;
 /** Longest time between attempts to build an index. Unit: milliseconds. */
 export const MAX_RETRY_MS = 60_000;
 
-/** How often a process looks whether it has to take over the embedded database, and tries to. Unit: milliseconds. */
-export const TAKE_OVER_RETRY_MS = 250;
+/** How often a process looks whether it has lost the database, and takes over the embedded one. Unit: milliseconds. */
+export const RECONNECT_RETRY_MS = 250;
 
 /** After how many of these attempts the driver, which finds a server again within two seconds, has to look anew. */
 export const RECONNECT_ATTEMPTS = 20;

@@ -34,7 +34,7 @@ import {
   OPERATION_LIMITS,
   PROBE_MS,
   RECONNECT_ATTEMPTS,
-  TAKE_OVER_RETRY_MS,
+  RECONNECT_RETRY_MS,
 } from './database-limits.js';
 import {
   CRUD_CONNECTION,
@@ -236,9 +236,9 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     }
   }
 
-  /** Runs the embedded database whenever the process that ran it has ended. */
-  private async takeOver(stopping: AbortSignal): Promise<void> {
-    for (let attempts = 0; !stopping.aborted; await pause(TAKE_OVER_RETRY_MS, stopping)) {
+  /** Runs the embedded database whenever the process that ran it has ended, and has the driver find a lost one. */
+  private async keepConnected(stopping: AbortSignal): Promise<void> {
+    for (let attempts = 0; !stopping.aborted; await pause(RECONNECT_RETRY_MS, stopping)) {
       attempts = this.connection.readyState === mongoose.ConnectionStates.connected ? 0 : attempts + 1;
       if (attempts === 0) continue;
       try {
@@ -251,7 +251,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
       } catch (error) {
         this.logger.error(
           { ...OUTAGE, reason: reasonOf(error) },
-          'The embedded database cannot be taken over; trying again',
+          'The database cannot be reached; trying again',
         );
       }
     }
@@ -301,7 +301,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
       this.metrics.watch(this.connection.getClient());
       this.opened = true;
       this.tasks.run('Indexing', (stopping) => this.keepIndexing(uri, stopping));
-      if (this.server.isEmbedded) this.tasks.run('Taking over', (stopping) => this.takeOver(stopping));
+      if (!this.server.isShared) this.tasks.run('Reconnecting', (stopping) => this.keepConnected(stopping));
       this.tasks.start();
       // The embedded database's own address contains no password.
       this.logger.log({ ...(this.server.isEmbedded && { uri }) }, 'The database is open');
