@@ -11,7 +11,7 @@ interface ParameterObject {
 
 interface OperationObject {
   parameters?: ParameterObject[];
-  responses: Record<string, { content?: Record<string, { schema: object }> }>;
+  responses: Record<string, { content?: Record<string, { schema: object }>; headers?: object }>;
 }
 
 /** A response, as far as the document speaks of it, and the query that it answers. */
@@ -20,9 +20,12 @@ export interface ObservedResponse {
   path: string;
   query: string;
   status: number;
-  contentType: string | null;
+  headers: Headers;
   body: unknown;
 }
+
+/** Headers that some routes send, and their documents name. */
+const OF_ROUTES = ['accept-query', 'etag', 'idempotency-replayed', 'link', 'location', 'preference-applied'];
 
 /** The documents of applications of this process, by their text: compiling their schemas takes longer than many a test. */
 const known = new Map<string, ApiDocument>();
@@ -64,8 +67,12 @@ export class ApiDocument {
         `${name}: the document does not list this status. Name that of an exception of your own in routes.<handler>.errors`,
       );
     }
+    const named = Object.keys(documented.headers ?? {}).map((header) => header.toLowerCase());
+    const unnamed = OF_ROUTES.find((header) => response.headers.has(header) && !named.includes(header));
+    if (response.status < 400 && unnamed)
+      throw new Error(`${name}: the document does not list the header ${unnamed}`);
     if (response.method === 'HEAD' || (!documented.content && response.body === undefined)) return;
-    const mediaType = response.contentType?.split(';', 1)[0] ?? '';
+    const [mediaType = ''] = response.headers.get('content-type')?.split(';') ?? [];
     const schema = documented.content?.[mediaType]?.schema;
     if (!schema)
       throw new Error(`${name}: the document does not list ${mediaType || 'an answer without a body'}`);

@@ -273,12 +273,10 @@ export const PLACES = {
 export function matrixResources(): Map<string, MatrixResource> {
   const resources = new Map<string, MatrixResource>();
   Object.entries(PLACES).forEach(([place, make], at) => {
-    for (const [kind, written] of Object.entries(KINDS)) {
+    for (const [kind, written] of Object.entries(KINDS))
       resources.set(`${kind} · ${place}`, make(`notes-${at}-${kind.toLowerCase()}`, written));
-    }
   });
-  for (const kind of Object.keys(CLASS_KINDS)) {
+  for (const kind of Object.keys(CLASS_KINDS))
     resources.set(`${kind} · class`, decorated(`notes-3-${kind.toLowerCase()}`, kind));
-  }
   return resources;
 }

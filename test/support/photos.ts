@@ -107,7 +107,7 @@ class PhotosController extends CrudController(photos, PhotosService) {
     return this.service.create(scope, { title: 'a file', bytes: body.length });
   }
 
-  @CrudAction(photos, { method: 'GET', path: ':id/file', isolatedAs: 'get', response: BYTES })
+  @CrudAction(photos, { method: 'GET', path: ':id/file', isolatedAs: 'get', response: 'image/svg+xml' })
   async download(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
     const { title } = await this.service.get(scope, id);
     return new StreamableFile(Buffer.from(String(title)));

@@ -169,10 +169,10 @@ export async function compareAnswers(app: INestApplication, document: object): P
   globalThis.fetch = async (target, init) => {
     const response = await real(target, init);
     if (typeof target !== 'string' || !target.startsWith(url)) return response;
-    const contentType = response.headers.get('content-type');
+    const { headers, status } = response;
     const [path = '', query = ''] = target.slice(url.length).split('?');
-    const body = parsedBody(contentType, await response.clone().text());
-    known.check({ method: init?.method ?? 'GET', path, query, status: response.status, contentType, body });
+    const body = parsedBody(headers.get('content-type'), await response.clone().text());
+    known.check({ method: init?.method ?? 'GET', path, query, status, headers, body });
     return response;
   };
   return () => void (globalThis.fetch = real);

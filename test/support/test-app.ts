@@ -71,15 +71,14 @@ export class TestApp {
         body === undefined || typeof body === 'string' ? (body as string | undefined) : JSON.stringify(body),
     });
     const text = await response.text();
-    const contentType = response.headers.get('content-type');
-    const parsed = parsedBody(contentType, text);
+    const parsed = parsedBody(response.headers.get('content-type'), text);
     const [pathname = path, query = ''] = path.split('?');
     (await this.apiDocument()).check({
       method,
       path: pathname,
       query,
       status: response.status,
-      contentType,
+      headers: response.headers,
       body: parsed,
     });
     return { status: response.status, headers: response.headers, body: parsed, text };
@@ -138,9 +137,8 @@ export class TestApp {
 
 /** The body of an answer as {@link ApiDocument} compares it. */
 export function parsedBody(contentType: string | null, text: string): unknown {
-  if (contentType?.startsWith('application/x-ndjson')) {
+  if (contentType?.startsWith('application/x-ndjson'))
     return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as unknown]));
-  }
   return contentType?.includes('json') && text !== '' ? JSON.parse(text) : text || undefined;
 }
 

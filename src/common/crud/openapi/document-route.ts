@@ -20,6 +20,7 @@ import {
   itemRouteOf,
   type Route,
   Shape,
+  TAKES_QUERY,
   takesIfMatch,
   takesInput,
 } from '../routes/routes.js';
@@ -38,14 +39,16 @@ import {
 } from './parameters.js';
 import { queryBody } from './query-body.js';
 import {
+  ACCEPT_QUERY,
   bulkOperation,
   ETAG,
   importOperation,
+  linkHeader,
   NOT_MODIFIED,
   REPLAYED_HEADER,
   successOf,
 } from './responses.js';
-import { documentedClass, refTo, schemaClass } from './schema-class.js';
+import { anyOf, documentedClass, refTo, schemaClass } from './schema-class.js';
 
 /** The methods that OpenAPI 3.0 and 3.1 have. */
 const DOCUMENTED: readonly string[] = ['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH', 'TRACE'];
@@ -73,7 +76,7 @@ export function documentRoute(
       ...(takesIfNoneMatch(route, definition) && { responses: NOT_MODIFIED }),
     }),
     documented(bodyOf(route, definition, classes)),
-    documented(resultOf(route, resource, classes)),
+    documented(withHeaders(resultOf(route, resource, classes), route, definition)),
     ApiProblemsOf(
       { label: definition.label, contentTypes: contentTypesOf(route) },
       ...problemsOf(route, definition, isolation),
@@ -196,7 +199,7 @@ function bodyOf(route: Route, definition: CrudDefinition, classes: CrudClasses):
 }
 
 function resultOf(route: Route, { definition, routes }: ControllerMetadata, classes: CrudClasses): Operation {
-  const { kind, method, response, status } = route;
+  const { kind, response, status } = route;
   if (kind === 'import') return importOperation(status, classes);
   if (kind === 'bulk') {
     const kinds = (['create', 'update', 'del'] as const).filter((kind) => itemRouteOf(routes.values(), kind));
@@ -207,17 +210,32 @@ function resultOf(route: Route, { definition, routes }: ControllerMetadata, clas
     return { responses: { [status]: { description: 'Done', content: { [response]: { schema: {} } } } } };
   const shape = response instanceof Shape ? response : undefined;
   const shown = shape?.type ?? (response as Type<object> | undefined) ?? definition.entity;
+  const { page, part, read, record } = classes;
   const isPage = shape?.kind === 'page';
-  const type = isPage ? classes.page : shown === definition.entity ? classes.record : documentedClass(shown);
+  const isPart = part && shown === definition.entity && (isPage || route.reads);
+  const type = isPage ? page : shown === definition.entity ? record : documentedClass(shown);
+  const item = isPart && !isPage ? anyOf([read, part]) : refTo(type);
+  const schema = shape?.kind === 'list' ? { type: 'array', items: item } : item;
+  return {
+    models: [...(isPart || isPage ? [record, read] : []), ...(isPart ? [part] : []), type],
+    responses: { [status]: { description: 'Done', content: { 'application/json': { schema } } } },
+  };
+}
+
+/** The same, with the headers that do not depend on what the body is. */
+function withHeaders(operation: Operation, route: Route, definition: CrudDefinition): Operation {
+  const { body, kind, path, response } = route;
+  const isPage = kind === 'list' || (response instanceof Shape && response.kind === 'page');
   const headers = {
     ...(returnsRecord(route, definition) && ETAG),
-    ...(method === RequestMethod.POST && REPLAYED_HEADER),
+    ...(isPage && body !== 'query' && linkHeader([definition.path, path].filter(Boolean).join('/'))),
+    ...(kind === 'list' && TAKES_QUERY && ACCEPT_QUERY),
+    ...(takesKey(route) && REPLAYED_HEADER),
   };
-  const schema = shape?.kind === 'list' ? { type: 'array', items: refTo(type) } : refTo(type);
-  return {
-    models: isPage ? [classes.record, classes.read, ...(classes.part ? [classes.part] : []), type] : [type],
-    responses: { [status]: { description: 'Done', headers, content: { 'application/json': { schema } } } },
-  };
+  const responses = Object.entries(operation.responses ?? {}).map(
+    ([status, one]) => [status, { ...one, headers: { ...one.headers, ...headers } }] as const,
+  );
+  return { ...operation, responses: Object.fromEntries(responses) };
 }
 
 function problemsOf(

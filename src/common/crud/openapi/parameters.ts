@@ -27,15 +27,7 @@ export function inQuery(
   return { name, in: 'query', required: false, ...described, ...rest, schema: schema as object };
 }
 
-function inHeader(name: string, description: string | undefined, schema: JsonSchema): ParameterObject {
-  return {
-    name,
-    in: 'header',
-    required: false,
-    ...(description && { description }),
-    schema: schema as object,
-  };
-}
+const inHeader: typeof inQuery = (...described) => ({ ...inQuery(...described), in: 'header' });
 
 /** A parameter in the query or a header that a field of a class describes. */
 export function ofField({ name, list, required, schema }: FieldDescription, place: 'query' | 'header') {

@@ -42,6 +42,19 @@ export const REPLAYED_HEADER = {
   'Idempotency-Replayed': header('Only on a repetition: the answer is the one to the first request', 'true'),
 };
 
+/** The links of a page, unless the query was in the body. */
+export const linkHeader = (path: string) => ({
+  Link: header(
+    'On a page: first, prev, next and last page (RFC 8288); on one by its cursor, prev and next',
+    `</${path}?offset=0&limit=20>; rel="first"`,
+  ),
+});
+
+/** The header of a list (RFC 10008, section 3). */
+export const ACCEPT_QUERY = {
+  'Accept-Query': header('The media type of a query in the body', '"application/json"'),
+};
+
 /** The response to a read with `If-None-Match`. */
 export const NOT_MODIFIED = { 304: { description: 'Not modified', headers: ETAG } };
 
@@ -79,19 +92,13 @@ type Success = (classes: CrudClasses, definition: CrudDefinition) => ResponseObj
 
 /** The responses with records. */
 const SUCCESSES: Readonly<Partial<Record<SuccessKind, Success>>> = {
-  list: ({ read, part, page }, { list: { unpaged }, path }) => {
+  list: ({ read, part, page }, { list: { unpaged } }) => {
     const record = anyOf(part ? [read, part] : [read]);
     const what = unpaged
       ? 'Every record, newest first; with `offset` or `limit`, one page'
       : 'One page of the records, newest first';
     return {
       description: `${what}. As NDJSON, one record a line; as CSV, a line of names first, and no lists or objects`,
-      headers: {
-        Link: header(
-          'On a page: first, prev, next and last page (RFC 8288); on one by its cursor, prev and next',
-          `</${path}?offset=0&limit=20>; rel="first"`,
-        ),
-      },
       content: {
         ...content(unpaged ? { oneOf: [{ type: 'array', items: record }, refTo(page)] } : refTo(page)),
         // OpenAPI 3.0 cannot describe a sequence of records: the schema is that of one line.
@@ -111,7 +118,6 @@ const SUCCESSES: Readonly<Partial<Record<SuccessKind, Success>>> = {
       ...ETAG,
       Location: header('Path of the new record', `/${definition.path}/${ID_SCHEMA.example}`),
       ...PREFERENCE_APPLIED,
-      ...REPLAYED_HEADER,
     },
     content: content({ anyOf: created.map(refTo) }),
   }),

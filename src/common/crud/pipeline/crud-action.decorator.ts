@@ -46,7 +46,7 @@ export interface CrudActionOptions {
    * Class of the response, `listOf(Class)` or `pageOf(Entity)`. Records of the entity are shown as on every other
    * route. One record comes with its `ETag`: a GET takes `If-None-Match`, and a route that is isolated as `update` or
    * `del` takes `If-Match` for the record that it changes, with or without an id in the path. Or the media type of a
-   * `StreamableFile`, such as `application/pdf`; a star stands for any.
+   * `StreamableFile`, such as `application/pdf`, which it gets unless it names another; a star stands for any.
    *
    * @default the entity
    */

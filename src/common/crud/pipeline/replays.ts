@@ -7,6 +7,7 @@ import { contextOf } from '../../request/index.js';
 import type { BulkResults } from '../batch/carry-out.js';
 import { type ItemResult, Items } from '../batch/items.js';
 import { readOperations } from '../batch/operation.js';
+import { hiddenFrom } from '../definition/field-rules.js';
 import { isShownByCaller } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
 import { itemRouteOf } from '../routes/routes.js';
@@ -22,7 +23,16 @@ import { isGuarded } from './route-guards.js';
  */
 export async function permittedPart(stored: Replay, call: Call, resource: CrudResource): Promise<Replay> {
   if (call.route?.kind === 'create') return createPart(stored, call, resource);
-  return call.route?.kind === 'bulk' ? bulkPart(stored, call) : stored;
+  return call.route?.kind === 'bulk' ? bulkPart(stored, call) : readablePart(stored, call);
+}
+
+/** Without the fields that the sender may not read. */
+function readablePart(stored: Replay, { definition, scope }: Call): Replay {
+  const hidden = hiddenFrom(definition.fieldRules, scope.caller);
+  const type = new Map(stored.headers).get('content-type');
+  if (hidden.length === 0 || stored.status >= 400 || !type?.startsWith('application/json')) return stored;
+  const shown = (name: string, value: unknown) => (hidden.includes(name) ? undefined : value);
+  return { ...stored, body: Buffer.from(JSON.stringify(JSON.parse(stored.body.toString(), shown))) };
 }
 
 /** Without the record, if the sender may not get it, or may see another one in it. */

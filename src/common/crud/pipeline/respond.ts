@@ -123,6 +123,11 @@ const RESPONDERS: { readonly [Kind in ResponseKind]: Responder<Kind> } = {
   import: (results) => new StreamableFile(results, { type: NDJSON_TYPE }),
   own: (result, context) => {
     const { definition, reply, route } = context;
+    if (result instanceof StreamableFile && typeof route?.response === 'string') {
+      const isNamed = result.options.type ?? reply.getHeader('content-type');
+      if (isNamed === undefined && !route.response.includes('*'))
+        reply.header('Content-Type', route.response);
+    }
     if (!route || !returnsRecord(route, definition) || !isRecord(result)) return showAny(result, context);
     if (route.method === RequestMethod.GET) return RESPONDERS.get(result, context);
     reply.header('ETag', etagOf(result));
