@@ -13,12 +13,11 @@ interface Holder {
 export async function tokenOf({ tenant, sub, hours }: Holder): Promise<string> {
   const environment = readEnvironment(process.env);
   const secret = jwtSecretOf(environment);
-  if (environment.nodeEnv === 'production' || !secret) {
+  if (environment.nodeEnv === 'production' || !secret)
     throw new ConfigurationError(
       'JWT_SECRET',
       'only signs tokens in development: unset JWT_JWKS_URL and NODE_ENV=production',
     );
-  }
   const token = new SignJWT({ [environment.jwtTenantClaim]: tenant })
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
     .setIssuedAt()

@@ -166,9 +166,8 @@ class Reader {
   mongodbUri(name: string): string | undefined {
     const value = this.text(name);
     if (value === undefined) return undefined;
-    if (!/^mongodb(\+srv)?:\/\/\S+$/.test(value)) {
+    if (!/^mongodb(\+srv)?:\/\/\S+$/.test(value))
       throw new ConfigurationError(name, 'must be a mongodb:// or mongodb+srv:// URI');
-    }
     try {
       // Parses the URI with all its options; it does not connect yet.
       new mongo.MongoClient(value);
@@ -176,21 +175,19 @@ class Reader {
       const reason = withoutLogin((error as Error).message, value);
       throw new ConfigurationError(name, `must be a URI that the MongoDB driver can read: ${reason}`);
     }
-    if (!/^[^/]*\/\/[^/]+\/[^/?]/.test(value)) {
+    if (!/^[^/]*\/\/[^/]+\/[^/?]/.test(value))
       throw new ConfigurationError(
         name,
         'must name a database behind the address, such as mongodb://127.0.0.1:27017/posts-and-todos',
       );
-    }
     return value;
   }
 
   secret(name: string, minBytes: number): string | undefined {
     const value = this.variables[name];
     if (value === undefined || value === '') return undefined;
-    if (Buffer.byteLength(value) < minBytes) {
+    if (Buffer.byteLength(value) < minBytes)
       throw new ConfigurationError(name, `must have at least ${minBytes} bytes`);
-    }
     return value;
   }
 

@@ -17,41 +17,33 @@ describe('docs/errors.md', () => {
   });
 });
 
-describe('docs/operations.md', () => {
-  it('says what to do about every refusal with 429 or 503', () => {
-    const refusals = Object.entries(ERROR_TABLE).filter(([, { status }]) => status === 429 || status === 503);
-    const explained = tableRows('docs/operations.md', '## Refusals').map(([code]) => code);
-    expect(refusals.map(([code]) => code).filter((code) => !explained.includes(code))).toEqual([]);
-  });
+it('docs/operations.md says what to do about every refusal with 429 or 503', () => {
+  const refusals = Object.entries(ERROR_TABLE).filter(([, { status }]) => status === 429 || status === 503);
+  const explained = tableRows('docs/operations.md', '## Refusals').map(([code]) => code);
+  expect(refusals.map(([code]) => code).filter((code) => !explained.includes(code))).toEqual([]);
 });
 
-describe('docs/configuration.md', () => {
-  it('lists every variable that the service reads, with its default, and no other', () => {
-    const listed = tableRows('docs/configuration.md', '## Variables').map(([name, value]) => [name, value]);
-    expect(listed).toEqual(defaultsOf(readEnvironment));
-  });
+it('docs/configuration.md lists every variable that the service reads, with its default, and no other', () => {
+  const listed = tableRows('docs/configuration.md', '## Variables').map(([name, value]) => [name, value]);
+  expect(listed).toEqual(defaultsOf(readEnvironment));
 });
 
-describe('.env.example', () => {
-  it('lists every variable, in the order of docs/configuration.md, with its default', () => {
-    const lines = readFileSync('.env.example', 'utf8').split('\n');
-    const listed = lines.flatMap(
-      (line) => (/^#([A-Z_]+)=(.*)$/.exec(line)?.slice(1, 3) as [string, string] | undefined) ?? [],
-    );
-    const expected = defaultsOf(readEnvironment);
-    const pairs = expected.map(([name, value], i) => [name, value === 'unset' ? listed[2 * i + 1] : value]);
-    expect(listed).toEqual(pairs.flat());
-  });
+it('.env.example lists every variable, in the order of docs/configuration.md, with its default', () => {
+  const lines = readFileSync('.env.example', 'utf8').split('\n');
+  const listed = lines.flatMap(
+    (line) => (/^#([A-Z_]+)=(.*)$/.exec(line)?.slice(1, 3) as [string, string] | undefined) ?? [],
+  );
+  const expected = defaultsOf(readEnvironment);
+  const pairs = expected.map(([name, value], i) => [name, value === 'unset' ? listed[2 * i + 1] : value]);
+  expect(listed).toEqual(pairs.flat());
 });
 
-describe('the decisions', () => {
-  it('have a number each, and are listed in their order', () => {
-    const pages = readdirSync('docs/adr').filter((name) => name !== 'README.md');
-    const index = readFileSync('docs/adr/README.md', 'utf8');
-    const listed = [...index.matchAll(/^- \[\d+\]\((.+?)\): /gm)].map(([, page]) => page);
-    expect(listed).toEqual(pages.sort());
-    expect(new Set(pages.map((name) => name.slice(0, 4))).size).toBe(pages.length);
-  });
+it('the decisions have a number each, and are listed in their order', () => {
+  const pages = readdirSync('docs/adr').filter((name) => name !== 'README.md');
+  const index = readFileSync('docs/adr/README.md', 'utf8');
+  const listed = [...index.matchAll(/^- \[\d+\]\((.+?)\): /gm)].map(([, page]) => page);
+  expect(listed).toEqual(pages.sort());
+  expect(new Set(pages.map((name) => name.slice(0, 4))).size).toBe(pages.length);
 });
 
 describe('every page', () => {

@@ -111,9 +111,8 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
     const answers = await Promise.all(Array.from({ length: 20 }, () => stamps()));
     const [first, ...others] = answers.filter(({ status }) => status === 201).sort(byReplay);
     for (const replay of others) expectReplay(replay, first as TestResponse);
-    for (const { status, headers, body } of answers.filter((answer) => answer.status !== 201)) {
+    for (const { status, headers, body } of answers.filter((answer) => answer.status !== 201))
       expect([status, headers.get('retry-after'), body.code]).toEqual([409, '1', 'IDEMPOTENCY_KEY_IN_USE']);
-    }
     expect(await count()).toBe(1);
     expectReplay(await stamps(), first as TestResponse);
   });

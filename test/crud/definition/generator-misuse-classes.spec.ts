@@ -83,9 +83,8 @@ describe('a wrong class stops the start with one sentence', () => {
   };
 
   it.each(Object.entries(cases))('%s', (sentence, overrides) => {
-    for (const one of [overrides].flat()) {
+    for (const one of [overrides].flat())
       expect(() => CrudModule.forFeature(notes, one)).toThrow(new Error(prefix + sentence));
-    }
   });
 
   it('the second argument must be an object. It takes controller, service, providers, imports.', () => {
@@ -96,9 +95,8 @@ describe('a wrong class stops the start with one sentence', () => {
 
   it('accepts a controller with the service that it uses, or one that extends it', () => {
     class MorePins extends PinsService {}
-    for (const service of [PinsService, MorePins]) {
+    for (const service of [PinsService, MorePins])
       expect(() => CrudModule.forFeature(notes, { controller: Pinning, service })).not.toThrow();
-    }
   });
 
   it.each([

@@ -13,9 +13,8 @@ describe.each(Object.entries(CASES))(
   'a wrong option stops the start with one sentence: %s',
   (_group, cases) => {
     it.each(Object.entries(cases))('%s', (sentence, changes) => {
-      for (const change of [changes].flat()) {
+      for (const change of [changes].flat())
         expect(start(change)).toThrow(new Error(`CrudModule.forFeature(Note): ${sentence}`));
-      }
     });
   },
 );

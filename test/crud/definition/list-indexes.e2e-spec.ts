@@ -61,9 +61,8 @@ it('a unique index of one list keeps values unique among those in that list', as
     isolationFields: { all: { ...reader, ...writer } },
   });
   const statuses = [];
-  for (const token of [ada, bob, ada]) {
+  for (const token of [ada, bob, ada])
     statuses.push((await app.post('/reports', { text: 'tea' }, { token })).status);
-  }
   expect(statuses).toEqual([201, 201, 409]);
 });
 

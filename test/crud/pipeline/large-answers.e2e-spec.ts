@@ -68,9 +68,8 @@ describe.each(['generated', 'handwritten'])('whole lists, %s', (form) => {
   });
 
   it('of networks without a token, however many, leave a tenant its place', async () => {
-    for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {
+    for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
       expect((await stall(address)).statusCode).toBe(200);
-    }
     expect((await stall('192.0.2.4')).statusCode).toBe(503);
     const { status, body } = await app.get('/subscriptions', { token: acme });
     expect([status, body]).toEqual([200, []]);

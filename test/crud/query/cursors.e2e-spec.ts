@@ -61,9 +61,8 @@ describe.each(QUERIED_RESOURCES)('a walk through $name by cursors', ({ path, col
     expect(before.next).toBeNull();
 
     await app.database.collection(collection).deleteMany({});
-    for (const place of [{ after: next ?? '' }, { before: empty.prev ?? '' }]) {
+    for (const place of [{ after: next ?? '' }, { before: empty.prev ?? '' }])
       expect(await pageOf(ten, place)).toEqual({ results: [], count: 0, next: null, prev: null });
-    }
   });
 
   it('leads forward from an empty page before the first record', async () => {

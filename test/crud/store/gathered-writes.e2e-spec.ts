@@ -73,9 +73,8 @@ describe('concurrent creates', () => {
     const stored = await storedIn(app, 'notes');
     const made = ofStatus(201).map(({ body }) => body._id as string);
     expect(each(stored, '_id').map(String)).toEqual(made.sort());
-    for (const record of stored) {
+    for (const record of stored)
       expect(record).toMatchObject({ __v: 0, createdAt: expect.any(Date), updatedAt: record.createdAt });
-    }
   });
 
   it('answer with the records that are stored', async () => {

@@ -33,16 +33,12 @@ const FITTING: Readonly<Partial<Record<FieldDescription['kind'], readonly string
 /** Checks that every field of a body's class is validated. */
 export function checkBodyClass(input: Type<object>, where: string, fail: Fail): void {
   const [bare] = unvalidatedFieldsOf(input);
-  if (bare !== undefined) {
-    fail(
-      `the field "${bare}" of ${where} has no validation. Decorate it with @IsText() or its like, or with class-validator.`,
-    );
-  }
-  if (fieldsOf(input).length === 0) {
-    fail(
-      `${where} has no validated field. Decorate its fields with class-validator or @IsText() and its like.`,
-    );
-  }
+  failIf(fail, '', {
+    [`the field "${bare}" of ${where} has no validation. Decorate it with @IsText() or its like, or with class-validator.`]:
+      bare !== undefined,
+    [`${where} has no validated field. Decorate its fields with class-validator or @IsText() and its like.`]:
+      fieldsOf(input).length === 0,
+  });
 }
 
 /** Checks an input class by itself. */
@@ -82,9 +78,8 @@ export function checkFields(checked: Checked): void {
   const unknownField = [...writeOnly].find((name) => !names.includes(name));
   if (unknownField !== undefined) fail(`writeOnly names "${unknownField}", which is not an input field.`);
   checkIsolation(checked, names);
-  if (schema.path(HOLDS) || schema.pathType(HOLDS) === 'nested') {
+  if (schema.path(HOLDS) || schema.pathType(HOLDS) === 'nested')
     fail(`the schema has "${HOLDS}", where writes that refer to a record are noted. Rename the field.`);
-  }
   for (const [field, value] of Object.entries(options.visible ?? {})) {
     const type = schema.path(field) as SchemaType | undefined;
     failIf(fail, 'visible', {
@@ -201,11 +196,10 @@ function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: r
   const references = Object.entries((options.references ?? {}) as Readonly<Record<string, CrudReference>>);
   const shared = references.find(([, { check }]) => check === 'sameScope');
   const several = Object.entries(isolation.update).find(([, { exempts, isList }]) => exempts || isList);
-  if (shared && several) {
+  if (shared && several)
     fail(
       `references.${shared[0]}.check is "sameScope", but a caller may update records of several "${several[0]}", by unlessCaller or claims. Write check: 'exists', or isolate updates by one value.`,
     );
-  }
 }
 
 /**

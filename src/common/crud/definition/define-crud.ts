@@ -141,9 +141,8 @@ function entitySchema(entity: Type<object>, fail: Fail): Schema {
 }
 
 function timestamped(schema: Schema, fail: Fail): Schema {
-  if (schema.get('versionKey') !== '__v') {
+  if (schema.get('versionKey') !== '__v')
     fail('records need a revision, "__v". Leave versionKey out of the options of the schema.');
-  }
   if (schema.path('createdAt')) return schema;
   return fail(
     'lists are sorted by createdAt, which the schema does not have. Write @Schema({ timestamps: true }).',

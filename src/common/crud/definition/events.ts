@@ -53,11 +53,10 @@ export function eventsOf({
   if (schema.path(OUTBOX) || schema.pathType(OUTBOX) === 'nested')
     fail(`the schema has "${OUTBOX}", where events are kept. Rename the field.`);
   const cascading = Object.entries(references).find(([, { onDelete }]) => onDelete === 'cascade');
-  if (archive && cascading) {
+  if (archive && cascading)
     fail(
       `events tell of records that are archived, and references.${cascading[0]} deletes them with another. Choose another onDelete.`,
     );
-  }
   const removal = archive ? { del: 'archived', restore: 'restored' } : { del: 'deleted' };
   const named = Object.entries({ create: 'created', update: 'updated', ...removal });
   return {

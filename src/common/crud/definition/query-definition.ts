@@ -318,17 +318,15 @@ function requireSortable(path: string, described: Described, fail: Fail): void {
   requireShown(path, 'query.sort', described, fail);
   const field = filterFieldOf(described.schema, path, undefined);
   const isList = (described.schema.path(path) as SchemaType | undefined)?.instance === 'Array';
-  if (path === '_id' || !field || isList || field.within !== undefined) {
+  if (path === '_id' || !field || isList || field.within !== undefined)
     fail(`query.sort names "${path}", which has no order. Sort by a single value other than _id.`);
-  }
 }
 
 function requireSearchable(path: string, described: Described, fail: Fail): void {
   const { schema } = described;
   requireShown(path, 'query.search', described, fail);
-  if (!isText(schema, path)) {
+  if (!isText(schema, path))
     fail(`query.search names "${path}", which is no text. Search a text or a list of texts.`);
-  }
   if (schema.path(WORDS) || schema.pathType(WORDS) === 'nested') {
     fail(`the schema has "${WORDS}", where the words of query.search are stored. Rename the field.`);
   }
@@ -351,9 +349,8 @@ function requireShown(
 ): void {
   if (!isDeclared(schema, path)) fail(`${option} names "${path}", which the schema does not have.`);
   const shows = showsStored(output, path);
-  if (isHidden(schema, path) || shows === false) {
+  if (isHidden(schema, path) || shows === false)
     fail(`${option} names "${path}", which clients do not see: its values could be guessed. Leave it out.`);
-  }
   if (shows === 'unknown') {
     fail(
       `${option} names "${path}", which the function of output may hide from a caller, who could guess its values. Leave it out, or write output: { from, hides: [] } with the names of all fields that the function hides or changes.`,

@@ -198,9 +198,8 @@ function checkIsolation(isolationFields: unknown, where: string, fail: Fail): vo
         isPlainObject(fields) && ANY_OF in fields && action !== 'get' && action !== 'count',
     });
     for (const [field, source] of Object.entries(fields as object)) {
-      if (typeof source !== 'function') {
+      if (typeof source !== 'function')
         fail(`isolationFields.${action}.${field} must be a function, such as currentTenant or claim('sub').`);
-      }
     }
   }
 }
@@ -243,9 +242,8 @@ function checkHooks(hooks: unknown, _where: string, fail: Fail): void {
   const names = [...own, ...methods.filter((name) => /^(before|after)/.test(name))];
   const unknownHook = names.find((name) => !(HOOKS as readonly string[]).includes(name));
   if (unknownHook !== undefined) fail(unknownName(where, unknownHook, HOOKS));
-  if (provider && names.length === 0) {
+  if (provider && names.length === 0)
     fail(`${where} has no hook. Give it methods named like ${HOOKS.slice(0, 2).join(' or ')}.`);
-  }
   const broken = own.find((name) => typeof (hooks as Raw)[name] !== 'function');
   if (broken !== undefined) fail(`hooks.${broken} must be a function.`);
 }

@@ -58,11 +58,10 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   checkController(controller, definition, fail);
   const own = ownRoutesOf(controller);
   const foreign = own.find(({ resource }) => resource !== definition.options);
-  if (foreign) {
+  if (foreign)
     fail(
       `${controller.name}.${foreign.route.handler} is a @CrudAction of other options. Pass it the same options.`,
     );
-  }
   const replaced = new Set(own.map(({ route }) => route.handler));
   const generated = generatedRoutesOf(definition)
     .filter(({ handler }) => !replaced.has(handlerOf(handler)))
@@ -146,18 +145,16 @@ function statusOf(controller: Type<object>, { handler, status }: Route): number 
 
 function checkController(controller: Type<object>, definition: CrudDefinition, fail: Fail): void {
   const { name } = controller;
-  if (!definitionOf(controller)) {
+  if (!definitionOf(controller))
     fail(
       `${name} does not extend the generated controller. Write: class ${name} extends CrudController(options).`,
     );
-  }
   checkConstructor(controller, fail);
   const path = Reflect.getOwnMetadata(PATH_METADATA, controller) as unknown;
-  if (Reflect.hasOwnMetadata(CONTROLLER_WATERMARK, controller) && path !== '/' && path !== definition.path) {
+  if (Reflect.hasOwnMetadata(CONTROLLER_WATERMARK, controller) && path !== '/' && path !== definition.path)
     fail(
       `${name} has @Controller(${JSON.stringify(path)}). Write the path as the option path, or leave it out.`,
     );
-  }
   for (const handler of HANDLERS) {
     const method = (controller.prototype as Methods)[handler];
     const disabled = offers(definition, handler) && !hasGenerated(definition, handler);
@@ -175,11 +172,10 @@ export function checkConstructor(type: Type<object>, fail: Fail): void {
     Reflect.hasOwnMetadata(key, type),
   );
   if (known) return;
-  if (type.length > 0) {
+  if (type.length > 0)
     fail(
       `${type.name} has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.`,
     );
-  }
   // A class without a constructor has that of the class it extends.
   const base = Object.getPrototypeOf(type) as Type<object>;
   if (base !== Function.prototype) checkConstructor(base, fail);
@@ -250,36 +246,28 @@ function decorate(controller: Type<object>, name: string, decorators: readonly M
 /** Scopes routes of plain Nest decorators by every field of the resource; each field must have exactly one source. */
 function isolateOthers(controller: Type<object>, definition: CrudDefinition, fail: Fail): void {
   const { routes } = metadataOf(controller);
-  const handlers = methodNames(controller).filter(
+  const handlers = methodNames(controller.prototype as object).filter(
     (name) =>
       !routes.has(name) &&
       Reflect.hasMetadata(PATH_METADATA, (controller.prototype as Methods)[name] as object),
   );
   for (const handler of handlers) {
     const ambiguous = ambiguousField(definition);
-    if (ambiguous !== undefined && !offers(definition, handler)) {
+    if (ambiguous !== undefined && !offers(definition, handler))
       fail(
         `${controller.name}.${handler} could be isolated by several sources of "${ambiguous}". Decorate it with @CrudAction and isolatedAs.`,
       );
-    }
     const isolation = isolationOfHandler(metadataOf(controller), handler);
     inherit(controller, handler, documentSecurity(definition, isolation));
   }
 }
 
-function methodNames(controller: Type<object>): string[] {
-  const names = new Set<string>();
-  let prototype = controller.prototype as object | null;
-  for (
-    ;
-    prototype && prototype !== Object.prototype;
-    prototype = Object.getPrototypeOf(prototype) as object | null
-  ) {
-    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
-      if (typeof value === 'function' && name !== 'constructor') names.add(name);
-    }
-  }
-  return [...names];
+function methodNames(prototype: object): string[] {
+  if (prototype === Object.prototype) return [];
+  const own = Object.entries(Object.getOwnPropertyDescriptors(prototype))
+    .filter(([name, { value }]) => typeof value === 'function' && name !== 'constructor')
+    .map(([name]) => name);
+  return [...new Set([...own, ...methodNames(Object.getPrototypeOf(prototype) as object)])];
 }
 
 function ambiguousField({ isolation, parent }: CrudDefinition): string | undefined {

@@ -208,11 +208,10 @@ export class CrudRegistry implements OnApplicationBootstrap {
     const open = writes.find(
       (action) => !definition.disabled.has(action) && isOpen(definition.isolation[action]),
     );
-    if (open !== undefined && !isOpen(target.isolation.get)) {
+    if (open !== undefined && !isOpen(target.isolation.get))
       throw new Error(
         `${of}, which takes a token to read, but the action ${open} asks for none. Add isolationFields.${open}.`,
       );
-    }
   }
 }
 

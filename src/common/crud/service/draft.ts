@@ -93,9 +93,8 @@ export function requireSameIsolation(
   isolated: Readonly<Fields>,
 ): void {
   for (const [field, value] of Object.entries(isolated)) {
-    if (!isIsolatedBy(schema, field, record[field], value)) {
+    if (!isIsolatedBy(schema, field, record[field], value))
       throw new Error(`${hook} of ${label} changed "${field}", which isolates the record.`);
-    }
   }
   const unknownPath = Object.keys(record).find(
     (field) => !schema.path(field) && schema.pathType(field) !== 'nested',

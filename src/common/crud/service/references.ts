@@ -192,9 +192,8 @@ export class References implements StoreReferences {
     seen.add(key);
     for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
       const filter = { [reference.path]: id };
-      if (reference.onDelete === 'restrict' && (await canRead(resource, asking, filter))) {
+      if (reference.onDelete === 'restrict' && (await canRead(resource, asking, filter)))
         throw new StillReferencedError(this.definition.label.toLowerCase(), resource.definition.name);
-      }
       if (reference.onDelete !== 'cascade' || !isDeep) continue;
       for await (const { _id } of resource.store.find(filter)) {
         await resource.references.rejectRestricted(_id, scope, seen);

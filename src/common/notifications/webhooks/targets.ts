@@ -26,15 +26,13 @@ const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
  */
 export function readTarget(text: string, { httpsOnly }: TargetPolicy): URL {
   // The URL parser silently drops line breaks and white space.
-  if (/[\s\p{Cc}]|%0[ad]/iu.test(text)) {
+  if (/[\s\p{Cc}]|%0[ad]/iu.test(text))
     throw new TargetError('The URL must have no white space and no line breaks.');
-  }
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !['http:', 'https:'].includes(url.protocol)) {
+  if (!url || !['http:', 'https:'].includes(url.protocol))
     throw new TargetError(
       httpsOnly ? 'The URL must be an https URL.' : 'The URL must be an http or https URL.',
     );
-  }
   if (httpsOnly && url.protocol !== 'https:') throw new TargetError('The URL must be an https URL.');
   if (/^[^/\\]*[/\\]*[^/\\?#]*@/.test(text)) throw new TargetError('The URL must have no user information.');
   if (url.port === '0') throw new TargetError('The URL must not have the port 0.');
@@ -60,9 +58,8 @@ export async function addressesOf(
   const addresses = isIP(host) ? [host] : await resolve(host).catch(() => []);
   // One bad address is enough to reject the target, since any of them may be used. The same message for a name
   // without addresses, or it would tell which internal names exist.
-  if (!allowPrivate && (addresses.length === 0 || !addresses.every(isGlobal))) {
+  if (!allowPrivate && (addresses.length === 0 || !addresses.every(isGlobal)))
     throw new TargetError('The URL must lead to a public address.');
-  }
   if (addresses.length === 0) throw new TargetError('The name in the URL cannot be resolved.');
   return addresses;
 }
