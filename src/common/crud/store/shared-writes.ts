@@ -202,7 +202,9 @@ async function revisionsOf(
   statements: readonly SharedUpdate[],
 ): Promise<(number | undefined)[]> {
   const ids = statements.map(({ filter }) => filter._id as mongo.ObjectId);
-  const options = { ...limits, projection: { __v: 1 }, batchSize: ids.length, hint: { _id: 1 } } as const;
+  // One more, or the server would wait for a getMore to say that there are no others.
+  const [batchSize, projection, hint] = [ids.length + 1, { __v: 1 }, { _id: 1 }] as const;
+  const options = { ...limits, projection, batchSize, hint };
   const revisions = new Map<string, number>();
   for await (const { _id, __v = 0 } of collection.find({ ...conditions, _id: { $in: ids } }, options))
     revisions.set(String(_id), Number(__v));
