@@ -140,10 +140,8 @@ describe('a field that only some callers read', () => {
 
   it('is a 403 in a body that no route describes, too', async () => {
     const send = async (roles: string[]) => {
-      const headers = {
-        Authorization: `Bearer ${tokenOf(ACME, { sub: 'o', roles })}`,
-        'Content-Type': 'application/json',
-      };
+      const authorization = `Bearer ${tokenOf(ACME, { sub: 'o', roles })}`;
+      const headers = { authorization, 'content-type': 'application/json' };
       const body = JSON.stringify({ name: 'Eve', salary: 1 });
       return (await fetch(`${app.url}/people/own`, { method: 'POST', headers, body })).status;
     };
@@ -202,6 +200,14 @@ it.each<[string, Partial<Outline>, string]>([
   ['what a restore tells', { ...secret, ...restores }, 'fields.note is unique'],
 ])('stops the start for %s', async (_what, more, reason) => {
   await expect((async () => createResourceApp(feature({ ...outline, ...more })))()).rejects.toThrow(reason);
+});
+
+it('can be filtered by through a reference if all may read it, and otherwise stops the start', async () => {
+  const filter = (field: string) => ({ ...desks, query: { filter: [`person.${field}`] } }) as never;
+  const start = (field: string) =>
+    createResourceApp(CrudModule.forFeature(people), CrudModule.forFeature(filter(field)));
+  await expect(start('salary')).rejects.toThrow('"person.salary", which only some callers see');
+  await (await start('note')).close();
 });
 
 it('starts with a unique index over it and a field that no client sends, though its name begins that', () => {

@@ -263,13 +263,11 @@ describe('the audit records of a resource', () => {
   });
 });
 
-describe('a service without audited resources', () => {
-  it('has no collection of audit records and no path to them', async () => {
-    const app = await createTestApp({ env: { WORKER: 'off' } });
-    await app.post('/todos', { title: 'Tea' });
-    const names = (await app.database.listCollections().toArray()).map(({ name }) => name);
-    expect(names).not.toContain('audits');
-    expect((await app.get('/audits')).status).toBe(404);
-    await app.close();
-  });
+it('a service without audited resources has no collection of audit records and no path to them', async () => {
+  const app = await createTestApp({ env: { WORKER: 'off' } });
+  await app.post('/todos', { title: 'Tea' });
+  const names = (await app.database.listCollections().toArray()).map(({ name }) => name);
+  expect(names).not.toContain('audits');
+  expect((await app.get('/audits')).status).toBe(404);
+  await app.close();
 });

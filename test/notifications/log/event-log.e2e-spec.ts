@@ -113,46 +113,41 @@ describe('the log of events', () => {
   });
 });
 
-describe('events whose listener failed', () => {
-  it('are recorded by the sweep and settled; each enabled subscription of the tenant gets those of its types once', async () => {
-    await using app = await createTestApp({ env: { WORKER: 'off' } });
-    const tenant = new Types.ObjectId(ACME);
-    const { _id: told } = await storeSubscription(app, { tenant });
-    await storeSubscription(app, { tenant, enabled: false });
-    await storeSubscription(app, { tenant, events: ['posts.deleted'] });
-    await storeSubscription(app, { tenant: new Types.ObjectId(GLOBEX) });
-    const create = (title: string) => app.create('/posts/api', { title }, token);
-    const expectDeliveries = (...posts: string[]) =>
-      eventually(async () => {
-        const stored = await storedDeliveries(app);
-        expect(stored.map(({ subscription, event, type }) => [subscription, event, type])).toEqual(
-          posts.map((id) => [told, `evt_${id}`, 'posts.created']),
-        );
-      }, SWEPT_WITHIN_MS);
-    const first = await create('Told');
-    await expectDeliveries(first);
+it('events whose listener failed are recorded by the sweep and settled; each enabled subscription of the tenant gets those of its types once', async () => {
+  await using app = await createTestApp({ env: { WORKER: 'off' } });
+  const tenant = new Types.ObjectId(ACME);
+  const { _id: told } = await storeSubscription(app, { tenant });
+  await storeSubscription(app, { tenant, enabled: false });
+  await storeSubscription(app, { tenant, events: ['posts.deleted'] });
+  await storeSubscription(app, { tenant: new Types.ObjectId(GLOBEX) });
+  const create = (title: string) => app.create('/posts/api', { title }, token);
+  const expectDeliveries = (...posts: string[]) =>
+    eventually(async () => {
+      const stored = await storedDeliveries(app);
+      expect(stored.map(({ subscription, event, type }) => [subscription, event, type])).toEqual(
+        posts.map((id) => [told, `evt_${id}`, 'posts.created']),
+      );
+    }, SWEPT_WITHIN_MS);
+  const first = await create('Told');
+  await expectDeliveries(first);
 
-    // As if the process had been killed before any listener ran, or, for one event, between the log and the queue.
-    app.app.get(EventEmitter2).removeAllListeners();
-    const second = await create('Left behind');
-    await app.app.get(EventLog, { strict: false }).append([{ ...eventOf(), _id: `evt_${second}` }]);
-    const third = await create('Left behind, too');
-    await app.patch(`/posts/api/${third}`, { title: 'Changed' }, { token });
-    await app.del(`/posts/api/${third}`, { token });
-    await app.post(`/posts/api/${third}/restore`, {}, { token });
-    await expectDeliveries(first, second, third);
-    const [posts, events] = [
-      app.database.collection('posts'),
-      app.database.collection<EventRecord>('events'),
-    ];
-    await eventually(async () => expect(await posts.countDocuments({ _outbox: { $exists: true } })).toBe(0));
-    const recorded = await events
-      .find({ body: { $regex: third } })
-      .sort({ seq: 1 })
-      .toArray();
-    const types = ['created', 'updated', 'archived', 'restored'].map((verb) => `posts.${verb}`);
-    expect(recorded.map((event) => [event.type, event.tenant])).toEqual(types.map((type) => [type, ACME]));
-  });
+  // As if the process had been killed before any listener ran, or, for one event, between the log and the queue.
+  app.app.get(EventEmitter2).removeAllListeners();
+  const second = await create('Left behind');
+  await app.app.get(EventLog, { strict: false }).append([{ ...eventOf(), _id: `evt_${second}` }]);
+  const third = await create('Left behind, too');
+  await app.patch(`/posts/api/${third}`, { title: 'Changed' }, { token });
+  await app.del(`/posts/api/${third}`, { token });
+  await app.post(`/posts/api/${third}/restore`, {}, { token });
+  await expectDeliveries(first, second, third);
+  const [posts, events] = [app.database.collection('posts'), app.database.collection<EventRecord>('events')];
+  await eventually(async () => expect(await posts.countDocuments({ _outbox: { $exists: true } })).toBe(0));
+  const recorded = await events
+    .find({ body: { $regex: third } })
+    .sort({ seq: 1 })
+    .toArray();
+  const types = ['created', 'updated', 'archived', 'restored'].map((verb) => `posts.${verb}`);
+  expect(recorded.map((event) => [event.type, event.tenant])).toEqual(types.map((type) => [type, ACME]));
 });
 
 describe('a process that is killed', () => {

@@ -3,7 +3,7 @@ import { type Schema, type SchemaType, Types } from 'mongoose';
 import { fieldAt, type JsonSchema, parseTimestamp, schemaOf as entitySchemaOf } from '../../fields/index.js';
 import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import type { Fail } from '../options/checks.js';
-import type { CrudOutput, CrudQueryOptions } from '../options/crud-options.js';
+import type { CrudFieldRule, CrudOutput, CrudQueryOptions } from '../options/crud-options.js';
 import type { FilterKind } from '../query/list-query.js';
 import { type SearchDefinition, searchDefinition, WORDS } from '../search/words.js';
 import { entryTypeOf, isDeclared, isHidden, isInMap, listsOn, prefixesOf, schemaOf } from './schema-paths.js';
@@ -309,7 +309,8 @@ export function checkReferred(
     const { schema, options } = target;
     const output = options.output as Described['output'];
     requireShown(referred.field.path, `query.filter has "${path}": it`, { schema, output }, fail);
-    if (target.fieldRules.has(referred.field.path.split('.', 1)[0] ?? ''))
+    const rules = options.fields as Readonly<Record<string, CrudFieldRule>> | undefined;
+    if (rules?.[referred.field.path.split('.', 1)[0] ?? '']?.read)
       fail(`query.filter has "${path}", which only some callers see, by the option fields. Leave it out.`);
   }
 }
