@@ -50,8 +50,8 @@ export const MAX_RETRY_MS = 60_000;
 /** How often a process looks whether it has lost the database, and takes over the embedded one. Unit: milliseconds. */
 export const RECONNECT_RETRY_MS = 250;
 
-/** After how many of these attempts the driver, which finds a server again within two seconds, has to look anew. */
-export const RECONNECT_ATTEMPTS = 20;
+/** After how many of these attempts the driver has to look anew: 15 s, since an election takes up to twelve. */
+export const RECONNECT_ATTEMPTS = 60;
 
 /** Number of records of a batch to decode at a time. Unit: records. */
 export const MADE_AT_A_TIME = 16;
