@@ -53,9 +53,11 @@ describe('todos in bulk', () => {
         singles.push(status < 400 ? status : `${status} ${body.code}`);
       }
       expect([SEED, round, results(answered)]).toEqual([SEED, round, singles]);
-      const all = (await storedIn(app, 'todos')).map(({ _id, createdAt: _c, updatedAt: _u, ...rest }) => {
-        return { ...rest, id: String(_id) };
-      });
+      const all = (await storedIn(app, 'todos')).map(
+        ({ _id, createdAt: _c, updatedAt: _u, __v: _v, ...rest }) => {
+          return { ...rest, id: String(_id) };
+        },
+      );
       const stateOf = (own: string[]) => own.map((one) => ({ ...all.find(({ id }) => id === one), id: 0 }));
       expect([SEED, round, stateOf(mine)]).toEqual([SEED, round, stateOf(theirs)]);
     }

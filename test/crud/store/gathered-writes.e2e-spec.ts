@@ -123,10 +123,12 @@ describe('concurrent patches', () => {
       asked.map(({ body, request, id }) => app.patch(`/labels/${id}`, body, request)),
     );
     expect(each(answers, 'status')).toEqual(each(asked, 'status'));
-    for (const { body, id, status } of asked) {
+    for (const [i, { body, id, status }] of asked.entries()) {
       if (id === NOWHERE) continue;
-      const expected = status === 200 ? { ...body, __v: 1, tenant: ACME } : { title: 'new', __v: 0 };
-      expect(await stored('labels', id)).toMatchObject(expected);
+      const { __v, ...record } = { ...(await stored('labels', id)) };
+      const tag = status === 200 ? answers[i]?.headers.get('etag') : '"0"';
+      expect(`"${String(__v)}"`).toBe(tag);
+      expect(record).toMatchObject(status === 200 ? { ...body, tenant: ACME } : { title: 'new' });
     }
     expect(await storedIn(app, 'labels')).toHaveLength(asked.length - 8 + 1);
     const duplicate = answers.find(({ status }) => status === 409);
@@ -142,10 +144,10 @@ describe('concurrent patches', () => {
     expect(new Set(each(answers, 'text'))).toEqual(new Set(['{"updated":true}']));
     // Each has made a revision of its own.
     const tags = answers.map((answer) => answer.headers.get('etag'));
-    expect(new Set(tags)).toEqual(new Set(titles.map((_, i) => `"${i + 1}"`)));
+    expect(new Set(tags).size).toBe(titles.length);
     const { body, headers } = await app.get(`/labels/${id}`, { token: acme });
-    expect(headers.get('etag')).toBe('"60"');
-    expect(titles).toContain(body.title);
+    // That of the last one to be carried out is the record's.
+    expect(titles[tags.indexOf(headers.get('etag'))]).toBe(body.title);
     const query = `limit=5&q=${encodeURIComponent(String(body.title))}`;
     expect((await app.get(`/labels?${query}`, { token: acme })).body.count).toBe(1);
   });
@@ -157,14 +159,9 @@ describe('concurrent patches', () => {
       .insertMany(_ids.map((_id) => ({ _id, title: 'old', tenant: ACME })));
     const patchAll = (body: object) =>
       Promise.all(_ids.map((_id) => app.patch(`/labels/${_id.toHexString()}`, body, { token: acme })));
-    for (const [body, tag] of [
-      [{}, '"0"'],
-      [{ title: 'new' }, '"1"'],
-      [{ done: true }, '"2"'],
-    ] as const) {
-      const answers = (await patchAll(body)).map(({ status, headers }) => [status, headers.get('etag')]);
-      expect(answers).toEqual(_ids.map(() => [200, tag]));
-    }
+    expect(each(await patchAll({ title: 'new' }), 'status')).toEqual(_ids.map(() => 200));
+    const revisions = (await storedIn(app, 'labels')).map(({ __v }) => __v);
+    expect(new Set(revisions.filter(Number.isSafeInteger)).size).toBe(_ids.length);
   });
 
   it('change what a patch that is answered with its record changes', async () => {
@@ -197,7 +194,7 @@ describe('concurrent patches', () => {
           }
           const comparable = async (id: string) => {
             const record: Made = { ...(await stored(name, id)) };
-            const { _id, createdAt: _c, updatedAt: _u, sku, ...rest } = record;
+            const { _id, createdAt: _c, updatedAt: _u, __v: _v, sku, ...rest } = record;
             return { ...rest, sku: (sku as string | undefined)?.slice(0, 1) };
           };
           expect(await comparable(one)).toEqual(await comparable(other));

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { type HydratedDocument, type Model, mongo, type Schema, type SchemaType } from 'mongoose';
 import { Batches, type BatchKind, CALL_DEADLINE_MS, type Database } from '../../database/index.js';
 import type { Fields, StoreChange, StoreFilter } from './crud.store.js';
@@ -9,6 +10,9 @@ const MAX_BATCH = 1_000;
 
 /** Maximum number of words to index by one command that carries out several writes. Unit: words. */
 const MAX_BATCH_WORDS = 20_000;
+
+/** Above the revisions that are drawn; the store counts on from any of them without losing its exactness. */
+const MAX_REVISION = 2 ** 47;
 
 /** How the writes of a kind are carried out. */
 interface WriteKind<Statement, Result> {
@@ -134,8 +138,8 @@ export function sharedInserts(model: Model<Fields>, database: Database): SharedW
 export interface SharedUpdate {
   readonly filter: Fields;
   readonly update: Readonly<Record<string, Fields>>;
-  /** Revision of the record after it, once it has been sent together with others. */
-  revision?: number;
+  /** Revision of the record after it. */
+  readonly revision: number;
 }
 
 /** Changes records, and returns the new revision of each; undefined if none matched. */
@@ -143,40 +147,39 @@ export function sharedUpdates(
   model: Model<Fields>,
   database: Database,
 ): SharedWrites<SharedUpdate, number | undefined> {
-  const alone = async ({ filter, update }: SharedUpdate) => {
-    const options = { ...database.limits, projection: { __v: 1 }, returnDocument: 'after' } as const;
-    return (await model.collection.findOneAndUpdate(filter, update, options))?.__v as number | undefined;
-  };
+  const { collection } = model;
+  const resultOf = ({ revision }: SharedUpdate) => revision;
+  const alone = async ({ filter, update, revision }: SharedUpdate) =>
+    (await collection.updateOne(filter, update, { ...database.limits })).matchedCount > 0
+      ? revision
+      : undefined;
   // The server returns how many updates matched, but not which; only errors have a position. So an update
   // without a match is made to fail: as an upsert whose new record would have another identifier than its filter.
   const rejection = { $setOnInsert: { _id: null } };
-  // It returns no revisions either: they are read first, and an update whose record has changed since fails as well.
-  const together = async (statements: readonly SharedUpdate[]) => {
-    const revisions = await revisionsOf(model, database, {}, statements);
-    const operations = statements.map((statement, i) => {
-      const { filter, update } = statement;
-      const known = revisions[i] ?? 0;
-      const $and = [...((filter.$and as Fields[] | undefined) ?? []), { __v: known }];
-      statement.revision = known + 1;
-      return {
-        updateOne: { filter: { ...filter, $and }, update: { ...update, ...rejection }, upsert: true },
-      };
-    });
-    return model.collection.bulkWrite(operations, { ...database.limits, ordered: false });
+  const together = (statements: readonly SharedUpdate[]) => {
+    const operations = statements.map(({ filter, update }) => ({
+      updateOne: { filter, update: { ...update, ...rejection }, upsert: true },
+    }));
+    return collection.bulkWrite(operations, { ...database.limits, ordered: false });
   };
-  const resultOf = ({ revision }: SharedUpdate) => revision;
   // Within its snapshot, a transaction changes exactly the records that it finds.
   const inTransaction = async (statements: readonly SharedUpdate[]) => {
+    const matching = new Set<SharedUpdate>();
     for (const { conditions, alike } of byConditions(statements)) {
-      const revisions = await revisionsOf(model, database, conditions, alike);
-      for (const [i, revision] of revisions.entries())
-        if (revision !== undefined) (alike[i] as SharedUpdate).revision = revision + 1;
+      const ids = alike.map(({ filter }) => filter._id as mongo.ObjectId);
+      // One more, or the server would wait for a getMore to say that there are no others.
+      const [batchSize, projection, hint] = [ids.length + 1, { _id: 1 }, { _id: 1 }] as const;
+      const options = { ...database.limits, projection, batchSize, hint };
+      const found = await collection.find({ ...conditions, _id: { $in: ids } }, options).toArray();
+      const known = new Set(found.map(({ _id }) => String(_id)));
+      for (const one of alike) if (known.has(String(one.filter._id))) matching.add(one);
     }
-    const matching = statements.filter(({ revision }) => revision !== undefined);
-    const updates = matching.map(({ filter: q, update: u }) => ({ q, u }));
+    const updates = statements.flatMap((one) =>
+      matching.has(one) ? [{ q: one.filter, u: one.update }] : [],
+    );
     if (updates.length > 0)
-      await commandInTransaction(model, database, { update: model.collection.collectionName, updates });
-    return statements.map(resultOf);
+      await commandInTransaction(model, database, { update: collection.collectionName, updates });
+    return statements.map((statement) => (matching.has(statement) ? statement.revision : undefined));
   };
   return sharedWrites(database, 'updates', { alone, together, inTransaction, resultOf });
 }
@@ -192,27 +195,6 @@ function byConditions(statements: readonly SharedUpdate[]) {
     groups.set(key, group);
   }
   return groups.values();
-}
-
-/** The revision that each statement finds, after those before it; undefined if no record meets the conditions. */
-async function revisionsOf(
-  { collection }: Model<Fields>,
-  { limits }: Database,
-  conditions: Fields,
-  statements: readonly SharedUpdate[],
-): Promise<(number | undefined)[]> {
-  const ids = statements.map(({ filter }) => filter._id as mongo.ObjectId);
-  // One more, or the server would wait for a getMore to say that there are no others.
-  const [batchSize, projection, hint] = [ids.length + 1, { __v: 1 }, { _id: 1 }] as const;
-  const options = { ...limits, projection, batchSize, hint };
-  const revisions = new Map<string, number>();
-  for await (const { _id, __v = 0 } of collection.find({ ...conditions, _id: { $in: ids } }, options))
-    revisions.set(String(_id), Number(__v));
-  return ids.map((id) => {
-    const revision = revisions.get(String(id));
-    if (revision !== undefined) revisions.set(String(id), revision + 1);
-    return revision;
-  });
 }
 
 /** Types of Mongoose whose values are cast and checked by themselves, without the record around them. */
@@ -262,13 +244,14 @@ export class PlainChanges {
     query.cast(this.model);
     const checked = await this.model.validate({ ...set }, [...Object.keys(set), ...unset]);
     const now = this.updatedAt !== undefined && { [this.updatedAt]: new Date(this.model.base.now()) };
+    // The server tells no revisions of updates that share a command, so that each brings one that no other has.
+    const revision = randomInt(MAX_REVISION);
     const update = {
       ...others,
-      $set: { ...checked, ...now, ...others.$set },
+      $set: { ...checked, ...now, ...others.$set, __v: revision },
       ...(unset.length > 0 && { $unset: Object.fromEntries(unset.map((path) => [path, 1])) }),
-      $inc: { __v: 1 },
     };
-    return { filter: query.getFilter(), update };
+    return { filter: query.getFilter(), update, revision };
   }
 }
 
