@@ -138,28 +138,35 @@ export function sharedInserts(model: Model<Fields>, database: Database): SharedW
 export interface SharedUpdate {
   readonly filter: Fields;
   readonly update: Readonly<Record<string, Fields>>;
-  /** Revision of the record after it. */
-  readonly revision: number;
+  /** Revision to give the record by a command that tells none; by default, it counts on. */
+  readonly revision?: number;
 }
 
-/** Changes records, and returns the new revision of each; undefined if none matched. */
+/** What is known of the revision after a change. */
+export type Revised = Pick<SharedUpdate, 'revision'>;
+
+const counted = (update: SharedUpdate['update']) => ({ ...update, $inc: { __v: 1 } });
+
+/** Changes records; the result is undefined if none matched. */
 export function sharedUpdates(
   model: Model<Fields>,
   database: Database,
-): SharedWrites<SharedUpdate, number | undefined> {
+): SharedWrites<SharedUpdate, Revised | undefined> {
   const { collection } = model;
-  const resultOf = ({ revision }: SharedUpdate) => revision;
-  const alone = async ({ filter, update, revision }: SharedUpdate) =>
-    (await collection.updateOne(filter, update, { ...database.limits })).matchedCount > 0
-      ? revision
-      : undefined;
+  const resultOf = ({ revision }: SharedUpdate) => ({ revision });
+  const alone = async ({ filter, update }: SharedUpdate) => {
+    const options = { ...database.limits, projection: { __v: 1 }, returnDocument: 'after' } as const;
+    const record = await collection.findOneAndUpdate(filter, counted(update), options);
+    return record ? { revision: record.__v as number } : undefined;
+  };
   // The server returns how many updates matched, but not which; only errors have a position. So an update
   // without a match is made to fail: as an upsert whose new record would have another identifier than its filter.
   const rejection = { $setOnInsert: { _id: null } };
   const together = (statements: readonly SharedUpdate[]) => {
-    const operations = statements.map(({ filter, update }) => ({
-      updateOne: { filter, update: { ...update, ...rejection }, upsert: true },
-    }));
+    const operations = statements.map(({ filter, update: plain, revision: __v }) => {
+      const update = __v === undefined ? counted(plain) : { ...plain, $set: { ...plain.$set, __v } };
+      return { updateOne: { filter, update: { ...update, ...rejection }, upsert: true } };
+    });
     return collection.bulkWrite(operations, { ...database.limits, ordered: false });
   };
   // Within its snapshot, a transaction changes exactly the records that it finds.
@@ -175,11 +182,11 @@ export function sharedUpdates(
       for (const one of alike) if (known.has(String(one.filter._id))) matching.add(one);
     }
     const updates = statements.flatMap((one) =>
-      matching.has(one) ? [{ q: one.filter, u: one.update }] : [],
+      matching.has(one) ? [{ q: one.filter, u: counted(one.update) }] : [],
     );
     if (updates.length > 0)
       await commandInTransaction(model, database, { update: collection.collectionName, updates });
-    return statements.map((statement) => (matching.has(statement) ? statement.revision : undefined));
+    return statements.map((one) => (matching.has(one) ? {} : undefined));
   };
   return sharedWrites(database, 'updates', { alone, together, inTransaction, resultOf });
 }
@@ -233,25 +240,25 @@ export class PlainChanges {
    * time of one that is acknowledged already.
    *
    * @param others operators that the schema does not check
+   * @param isTold whether a client is told the revision
    * @throws ValidationError of Mongoose if the schema rejects a value
    */
   async statementOf(
     filter: StoreFilter,
     { set = {}, unset = [] }: StoreChange,
     others: Readonly<Record<string, Fields>>,
+    isTold: boolean,
   ): Promise<SharedUpdate> {
     const query = filtered(this.model.find(), filter);
     query.cast(this.model);
     const checked = await this.model.validate({ ...set }, [...Object.keys(set), ...unset]);
     const now = this.updatedAt !== undefined && { [this.updatedAt]: new Date(this.model.base.now()) };
-    // The server tells no revisions of updates that share a command, so that each brings one that no other has.
-    const revision = randomInt(MAX_REVISION);
     const update = {
       ...others,
-      $set: { ...checked, ...now, ...others.$set, __v: revision },
+      $set: { ...checked, ...now, ...others.$set },
       ...(unset.length > 0 && { $unset: Object.fromEntries(unset.map((path) => [path, 1])) }),
     };
-    return { filter: query.getFilter(), update, revision };
+    return { filter: query.getFilter(), update, ...(isTold && { revision: randomInt(MAX_REVISION) }) };
   }
 }
 
