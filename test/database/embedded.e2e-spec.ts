@@ -1,7 +1,5 @@
 /** @slow */
-import { once } from 'node:events';
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { Agent, get, type IncomingMessage } from 'node:http';
 import { dirname, join, resolve } from 'node:path';
 import type { Variables } from '../../src/config/index.js';
 import { eventually } from '../support/eventually.js';
@@ -18,11 +16,11 @@ describe('without MONGODB_URI, the service', () => {
   const inFolder = (...names: string[]) => join(services.folder, ...names);
   const start = (limit?: string) => services.start({}, limit);
 
-  /** A process that ends at its start, with 1 and one line. */
-  async function failure(env: Variables = {}, limit?: string) {
+  /** Asserts that a process ends at its start, with 1 and one line. */
+  async function expectFailure(sentence: RegExp, env: Variables = {}, limit?: string): Promise<void> {
     const own = { DATA_DIR: services.folder, JWT_SECRET: TEST_SECRET, PORT: '0', ...env };
-    const ended = await services.spawn(own, undefined, limit).ended();
-    return [ended.code, ended.stderr];
+    const { code, stderr } = await services.spawn(own, undefined, limit).ended();
+    expect([code, stderr]).toEqual([1, expect.stringMatching(sentence)]);
   }
 
   async function stop({ service }: { service: ServiceProcess }, signal: NodeJS.Signals = 'SIGTERM') {
@@ -58,8 +56,8 @@ describe('without MONGODB_URI, the service', () => {
     expect([ready.status, await ready.json()]).toEqual([200, { status: 'ok' }]);
     expect(statSync(inFolder('mongodb')).mode & 0o077).toBe(0);
     const { port } = new URL(started.url);
-    const sentence = expect.stringContaining(`PORT ${port} is in use by another process.`);
-    expect(await failure({ DATA_DIR: inFolder('other'), PORT: port })).toEqual([1, sentence]);
+    const taken = new RegExp(`PORT ${port} is in use by another process\\.`);
+    await expectFailure(taken, { DATA_DIR: inFolder('other'), PORT: port });
     // What earlier versions have stored has this name.
     const stdout = expect.stringContaining('.sock/posts-and-todos"') as string;
     expect(await stop(started)).toMatchObject({ code: 0, stdout, stderr: '' });
@@ -74,36 +72,27 @@ describe('without MONGODB_URI, the service', () => {
   ])('does not start, and says so in one sentence, if DATA_DIR %s', async (_, path, inside) => {
     const dir = resolve(services.folder, path);
     const place = join(dir, inside);
-    if (path === 'file') writeFileSync(dir, '');
-    if (path === '.') {
+    if (path !== '/proc/x') {
       mkdirSync(dirname(place), { recursive: true });
       writeFileSync(place, '');
     }
     const sentence =
       inside !== 'mongodb/lmdb'
-        ? `DATA_DIR must be a folder that can be written; ${place} is not.\n`
-        : expect.stringMatching(
-            `^The folder ${dirname(place)} cannot hold the embedded database: .+ Name a folder that .+\n$`,
-          );
-    expect(await failure({ DATA_DIR: dir })).toEqual([1, sentence]);
+        ? `^DATA_DIR must be a folder that can be written; ${place} is not.\n$`
+        : `^The folder ${dirname(place)} cannot hold the embedded database: .+ Name a folder that .+\n$`;
+    await expectFailure(new RegExp(sentence), { DATA_DIR: dir });
   });
 
-  it('ends with one line if one of its files is missing', async () => {
+  it('ends with one line if one of its files is missing, or if the disk has no room for data, new or old', async () => {
     await stop(await startWithTodo());
-    const sentence = /^The data file .*data\.mdb cannot be opened: .* is missing.* Put a backup .*\n$/;
+    const missing = /^The data file .*data\.mdb cannot be opened: .* is missing.* Put a backup .*\n$/;
     for (const file of ['data.mdb', 'journal'].map((name) => inFolder('mongodb', 'lmdb', name))) {
       renameSync(file, `${file}.away`);
-      expect(await failure()).toEqual([1, expect.stringMatching(sentence)]);
+      await expectFailure(missing);
       renameSync(`${file}.away`, file);
     }
-    expect(await titles((await start()).url)).toEqual(['Water the plants']);
-  });
-
-  it('ends with one line if the disk has no room for its data, also for data that are there', async () => {
-    await stop(await startWithTodo());
-    const sentence = /^There is no room for the data \(\w+\)\. Free some space on .*\n$/;
-    for (const dir of [inFolder(), inFolder('new')])
-      expect(await failure({ DATA_DIR: dir }, '-f 0')).toEqual([1, expect.stringMatching(sentence)]);
+    const full = /^There is no room for the data \(\w+\)\. Free some space on .*\n$/;
+    for (const dir of [inFolder(), inFolder('new')]) await expectFailure(full, { DATA_DIR: dir }, '-f 0');
     expect(await titles((await start()).url)).toEqual(['Water the plants']);
   });
 
@@ -116,7 +105,7 @@ describe('without MONGODB_URI, the service', () => {
     const middle = Math.floor(bytes.length / 2);
     damaged.writeUInt8(damaged.readUInt8(middle) ^ 1, middle);
     writeFileSync(journal, damaged);
-    expect(await failure()).toEqual([1, expect.stringMatching(sentence)]);
+    await expectFailure(sentence);
     writeFileSync(journal, Buffer.concat([bytes, bytes.subarray(34, 54)]));
     const again = await start();
     expect(await titles(again.url)).toEqual(['Water the plants']);
@@ -160,11 +149,8 @@ describe('without MONGODB_URI, the service', () => {
     // Lists begin with the newest.
     acknowledged.reverse();
     expect(await titles(url)).toEqual(acknowledged);
-    service.signal('SIGKILL');
-    const { stdout } = await service.ended();
-    const causes = [...stdout.matchAll(/"level":"(?:error|warn)".*"reason":"([^"]+)"/g)].map(
-      ([, reason]) => reason,
-    );
+    const { stdout } = await stop({ service }, 'SIGKILL');
+    const causes = stdout.match(/(?<="level":"(?:error|warn)".*"reason":")[^"]+/g) ?? [];
     expect(causes).toEqual([...new Set(causes)]);
     expect(causes.length).toBeGreaterThan(0);
     expect(await titles((await start()).url)).toEqual(acknowledged);
@@ -172,12 +158,11 @@ describe('without MONGODB_URI, the service', () => {
 
   it('goes on while clients hold as many connections as it may open files', async () => {
     const { url } = await start('-n 128');
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    // On one kept connection.
     const probe = async () => {
-      const [response] = (await once(get(`${url}/health/live`, { agent }), 'response')) as [IncomingMessage];
-      await once(response.resume(), 'end');
-      expect(response.statusCode).toBe(200);
-      return response.headers.date;
+      const response = await fetch(`${url}/health/live`);
+      expect(await response.json()).toEqual({ status: 'ok' });
+      return response.headers.get('date');
     };
     await probe();
     const idle = Array.from({ length: 200 }, () => new RawConnection(url));
@@ -186,7 +171,6 @@ describe('without MONGODB_URI, the service', () => {
     for (const seconds = new Set(); seconds.size < 4;) seconds.add(await probe());
     for (const connection of idle) connection.close();
     await eventually(() => create(url, 'Water the plants'));
-    agent.destroy();
   });
 
   it.each(['.', 'lmdb/data.mdb', 'lmdb/journal'])(

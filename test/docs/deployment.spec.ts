@@ -13,12 +13,9 @@ interface Container {
   envFrom: { secretRef?: { name: string }; configMapRef?: { name: string } }[];
   lifecycle?: { preStop: { exec: { command: [string, string] } } };
 }
-/** A document for Kubernetes, which says what it is. */
-interface KubernetesObject {
+interface Manifest {
   apiVersion: string;
   kind: string;
-}
-interface Manifest extends KubernetesObject {
   metadata: { name: string };
   data?: Record<string, string>;
   spec?: {
@@ -34,24 +31,25 @@ interface Manifest extends KubernetesObject {
 }
 
 const FOLDER = 'deploy/kubernetes';
+const read = (name: string) => readFileSync(join(FOLDER, name), 'utf8');
 const SECRETS: Record<string, Variables> = {
   database: { MONGODB_URI: 'mongodb+srv://db.example.com/posts-and-todos' },
   metrics: { METRICS_TOKEN: '0'.repeat(64) },
 };
+const PROCESSES: [name: string, verifiesTokens: boolean][] = [
+  ['api', true],
+  ['worker', false],
+];
 const dockerfile = readFileSync('Dockerfile', 'utf8');
 const [, image = ''] = /^ENV (.*)$/m.exec(dockerfile) ?? [];
 const imageEnvironment = Object.fromEntries(image.split(' ').map((pair) => pair.split('='))) as Variables;
 
-/** The variables that a process reads; anything else would be a setting without effect. */
-function knownVariables(): Set<string> {
-  const asked = new Set<string>();
-  readEnvironment(new Proxy<Variables>({}, { get: (_target, name) => void asked.add(String(name)) }));
-  return asked;
-}
-
 function expectToStart(variables: Variables, verifiesTokens: boolean): void {
   const all = { ...imageEnvironment, ...variables };
-  for (const name of Object.keys(all)) expect([...knownVariables()]).toContain(name);
+  // What a process does not read would be a setting without effect.
+  const known: string[] = [];
+  readEnvironment(new Proxy<Variables>({}, { get: (_target, name) => void known.push(String(name)) }));
+  expect(known).toEqual(expect.arrayContaining(Object.keys(all)));
   const expected = { nodeEnv: 'production', host: '0.0.0.0', port: 3000, workerPort: 3000 };
   expect(readEnvironment(all, { verifiesTokens })).toMatchObject(expected);
 }
@@ -60,21 +58,16 @@ function expectToStart(variables: Variables, verifiesTokens: boolean): void {
  * What the documents have against the types of Kubernetes: unknown kinds and fields, missing fields, and values of other
  * types, each with the line as JSON. The types are made from Kubernetes' own OpenAPI document.
  */
-function typeProblems(documents: KubernetesObject[]): string[] {
+function typeProblems(documents: Manifest[]): string[] {
   const options: ts.CompilerOptions = {
-    strict: true,
-    noEmit: true,
-    skipLibCheck: true,
-    module: ts.ModuleKind.ESNext,
-    moduleResolution: ts.ModuleResolutionKind.Bundler,
-    lib: ['lib.es5.d.ts'],
-    types: [],
+    ...{ strict: true, noEmit: true, skipLibCheck: true, lib: ['lib.es5.d.ts'], types: [] },
+    ...{ module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler },
   };
   const path = resolve('test/manifests.ts');
   const source = ts.createSourceFile(path, documents.map(declaration).join('\n'), ts.ScriptTarget.ES2023);
   const host = ts.createCompilerHost(options);
-  const read = host.getSourceFile.bind(host);
-  host.getSourceFile = (name, ...rest) => (name === path ? source : read(name, ...rest));
+  const readSource = host.getSourceFile.bind(host);
+  host.getSourceFile = (name, ...rest) => (name === path ? source : readSource(name, ...rest));
   const program = ts.createProgram([path], options, host);
   return ts.getPreEmitDiagnostics(program).map(({ start = 0, messageText }) => {
     const { line } = source.getLineAndCharacterOfPosition(start);
@@ -84,7 +77,7 @@ function typeProblems(documents: KubernetesObject[]): string[] {
 }
 
 /** A constant of the document's type: the compiler takes no unknown field in a literal. */
-function declaration(document: KubernetesObject, index: number): string {
+function declaration(document: Manifest, index: number): string {
   const [version = '', group = 'core'] = document.apiVersion.split('/').reverse();
   const path = `kubernetes-types/${group.split('.')[0]}/${version}`;
   return `import type { ${document.kind} as Kind${index} } from '${path}';
@@ -92,29 +85,20 @@ export const document${index}: Kind${index} = ${JSON.stringify(document, undefin
 }
 
 describe('the manifests for Kubernetes', () => {
-  const { resources, images } = load(readFileSync(join(FOLDER, 'kustomization.yaml'), 'utf8')) as {
+  const { resources, images } = load(read('kustomization.yaml')) as {
     resources: string[];
     images: { name: string; newTag: string }[];
   };
-  const manifests = resources.flatMap(
-    (name) => loadAll(readFileSync(join(FOLDER, name), 'utf8')) as Manifest[],
-  );
+  const manifests = resources.flatMap((name) => loadAll(read(name)) as Manifest[]);
   const find = (kind: string, name: string) =>
     manifests.find((one) => one.kind === kind && one.metadata.name === name) as Manifest;
 
-  it('are all in the kustomization', () => {
-    const files = readdirSync(FOLDER).filter((name) => name !== 'kustomization.yaml');
-    expect([...resources].sort()).toEqual(files.sort());
-  });
-
-  it('have the fields and types of Kubernetes', () => {
+  it('are all in the kustomization, with the fields and types of Kubernetes', () => {
+    expect(['kustomization.yaml', ...resources].sort()).toEqual(readdirSync(FOLDER).sort());
     expect(typeProblems(manifests)).toEqual([]);
   });
 
-  it.each([
-    ['api', true],
-    ['worker', false],
-  ])(
+  it.each(PROCESSES)(
     'start %s with valid settings, probes, no privileges and a disruption budget',
     (name, verifiesTokens) => {
       const { spec } = find('Deployment', name);
@@ -180,19 +164,12 @@ describe('compose.yml', () => {
   type Own = Variables & { '<<'?: Variables };
   type Service = { '<<'?: { environment: Variables; stop_grace_period: string }; environment?: Own };
   const { services } = load(readFileSync('compose.yml', 'utf8')) as { services: Record<string, Service> };
-  /** The settings of a service, with those that it merges in. */
-  const environmentOf = (name: string): Variables => {
-    const { '<<': base, environment = {} } = services[name] ?? {};
-    const { '<<': shared, ...own } = environment;
-    return { ...base?.environment, ...shared, ...own };
-  };
 
-  it.each([
-    ['api', true],
-    ['worker', false],
-  ])('starts %s with settings that it takes, and gives it the time to end', (name, verifiesTokens) => {
+  it.each(PROCESSES)('starts %s with settings that it takes, and the time to end', (name, verifiesTokens) => {
     expect(parseInt(services[name]?.['<<']?.stop_grace_period ?? '10s')).toBeGreaterThan(10);
-    const environment = environmentOf(name);
+    // With those that it merges in.
+    const { '<<': base, environment: { '<<': shared, ...own } = {} } = services[name] ?? {};
+    const environment: Variables = { ...base?.environment, ...shared, ...own };
     if (environment.JWT_SECRET) environment.JWT_SECRET = 'x'.repeat(64);
     expectToStart(environment, verifiesTokens);
   });

@@ -1,7 +1,7 @@
 /** @mongodb */
 import { CRUD_CONNECTION } from '../../src/common/database/index.js';
 import { Readable } from 'node:stream';
-import { Controller, Get, Injectable, Module, Param, StreamableFile } from '@nestjs/common';
+import { Controller, Get, Injectable, Param, StreamableFile } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { InjectConnection } from '@nestjs/mongoose';
 import mongoose, { type Connection } from 'mongoose';
@@ -11,7 +11,7 @@ import { IsListOf, IsNested, IsNumber, IsText, schemaOf } from '../../src/common
 import { eventually } from '../support/eventually.js';
 import { fault } from '../support/faults.js';
 import { feature, resource } from '../support/resource.js';
-import { useResourceApp } from '../support/resource-app.js';
+import { createResourceApp, useResourceApp } from '../support/resource-app.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 /** Part of every record here; no log may have it. */
@@ -59,20 +59,20 @@ const FAILING: Record<string, (connection: Connection) => unknown> = {
   'too large': ({ db }) => collection(db).insertOne({ secret: CANARY.repeat(1_200_000) }),
   'key with a null': ({ db }) => collection(db).insertOne({ [`${CANARY}\0`]: 1 }),
   decimal: () => mongoose.Types.Decimal128.fromString(CANARY),
-  cast: (connection) => rawOf(connection).findOne({ n: CANARY }).exec(),
-  'cast of an entry': (connection) => {
-    const update = { $push: { list: { n: CANARY } } };
-    return rawOf(connection).updateOne({}, update).exec();
-  },
+  cast: (connection) => rawOf(connection).findOne({ n: CANARY }),
+  'cast of an entry': (connection) => rawOf(connection).updateOne({}, { $push: { list: { n: CANARY } } }),
   'name of a map': (connection) => rawOf(connection).create({ map: { [`${CANARY}.x`]: 1 } }),
   validation: (connection) =>
     new (rawOf(connection))({ secret: CANARY, n: CANARY, list: [{ n: CANARY }] }).validate(),
-  'not found': (connection) => {
-    const filter = { secret: `${CANARY}x` };
-    return rawOf(connection).findOne(filter).orFail().exec();
-  },
+  'not found': (connection) =>
+    rawOf(connection)
+      .findOne({ secret: `${CANARY}x` })
+      .orFail(),
   json: () => JSON.parse(CANARY),
-  'a cause': (connection) => wrapped(FAILING.duplicate?.(connection)),
+  'a cause': async (connection) => {
+    const cause = await failureOf(() => FAILING.duplicate?.(connection));
+    throw new Error('Wrapped', { cause: new Error('Twice', { cause }) });
+  },
   'several causes': async (connection) => {
     const thrown = ['cast', 'duplicates'].map((name) => failureOf(() => FAILING[name]?.(connection)));
     throw new AggregateError(await Promise.all(thrown), 'Several failed');
@@ -86,13 +86,7 @@ type Db = Connection['db'];
 const collection = (db: Db, name = 'raw') => (db as mongoose.mongo.Db).collection(name);
 
 /** A collection with an index. */
-async function indexed(
-  db: Db,
-  name: string,
-  keys: Record<string, 1 | '2dsphere'>,
-  options?: { unique: true },
-) {
-  await db?.createCollection(name).catch(() => undefined);
+async function indexed(db: Db, name: string, keys: mongoose.mongo.IndexSpecification, options?: object) {
   await collection(db, name).createIndex(keys, options);
   return collection(db, name);
 }
@@ -100,18 +94,10 @@ async function indexed(
 const rawOf = (connection: Connection): mongoose.Model<Record<string, unknown>> =>
   (connection.models.Raw as never) ?? connection.model('Raw', rawSchema, 'raw');
 
-async function wrapped(work: unknown): Promise<void> {
-  throw new Error('Wrapped', { cause: new Error('Twice', { cause: await failureOf(() => work) }) });
-}
-
-async function failureOf(work: () => unknown): Promise<unknown> {
-  try {
-    await work();
-    return undefined;
-  } catch (error) {
-    return error;
-  }
-}
+const failureOf = (work: () => unknown) =>
+  Promise.resolve()
+    .then(work)
+    .catch((error: unknown) => error);
 
 @ApiExcludeController()
 @Controller('failing')
@@ -143,11 +129,13 @@ class LetterHooks {
   }
 }
 
-@Module({ controllers: [FailingController] })
 class FailingModule {}
 
 describe('what the log has of an error with a record', () => {
-  const app = useResourceApp(FailingModule, feature({ name: 'letters', hooks: LetterHooks }));
+  const app = useResourceApp(
+    { module: FailingModule, controllers: [FailingController] },
+    feature({ name: 'letters', hooks: LetterHooks }),
+  );
   beforeAll(async () => void (await app.get('/failing/duplicate')));
 
   const linesSince = (seen: number) => app.logLines.slice(seen);
@@ -214,37 +202,26 @@ class Point {
   @IsListOf(IsNumber(), { max: 2 }) coordinates!: number[];
 }
 
-const shops = resource({
-  name: 'shops',
-  fields: { address: IsText({ max: 100 }), place: IsNested(() => Point, { optional: true }) },
-  bulk: true,
-});
+const fields = { address: IsText({ max: 100 }), place: IsNested(() => Point, { optional: true }) };
+const shops = resource({ name: 'shops', fields, bulk: true });
 
-describe('an impossible place', () => {
-  const values = { place: { type: 'Point', coordinates: [10, 123] } };
-  const wrongPlace = fault(
-    '/place',
-    'must be a place with a longitude from -180 to 180 and a latitude from -90 to 90, in that order.',
-  );
+it('an impossible place, which the database refuses, is a 400', async () => {
   const schema = schemaOf(shops.entity).index({ place: '2dsphere' });
-  const app = useResourceApp(CrudModule.forFeature({ ...shops, schema }));
-
-  it('which the database refuses, is a 400', async () => {
-    // The embedded database has no indexes of places, and says so.
-    if (/not supported by the embedded server/.test(JSON.stringify(app.logLines))) return;
-    const address = CANARY;
-    const { body } = await app.post('/shops', { address });
-    const wrong = { create: { address, ...values } };
-    const operations = [wrong, { create: { address } }, wrong];
-    const bulk = (await app.post('/shops/bulk', { operations })).body.results as { status: number }[];
-    expect(bulk.map(({ status }) => status)).toEqual([400, 201, 400]);
-    const problem = { code: 'VALIDATION_FAILED', errors: [wrongPlace] };
-    for (const refused of [
-      await app.post('/shops', { address, ...values }),
-      await app.patch(`/shops/${String(body._id)}`, values),
-    ])
-      expect(refused).toMatchObject({ status: 400, body: problem });
-    expect(bulk[0]).toMatchObject(problem);
-    expect(JSON.stringify(app.logLines)).not.toContain(CANARY);
-  });
+  await using app = await createResourceApp(CrudModule.forFeature({ ...shops, schema }));
+  // The embedded database has no indexes of places, and says so.
+  if (/not supported by the embedded server/.test(JSON.stringify(app.logLines))) return;
+  const address = CANARY;
+  const id = await app.create('/shops', { address });
+  const values = { place: { type: 'Point', coordinates: [10, 123] } };
+  const wrong = { create: { address, ...values } };
+  const operations = [wrong, { create: { address } }, wrong];
+  const bulk = (await app.post('/shops/bulk', { operations })).body.results as { status: number }[];
+  expect(bulk.map(({ status }) => status)).toEqual([400, 201, 400]);
+  const sentence =
+    'must be a place with a longitude from -180 to 180 and a latitude from -90 to 90, in that order.';
+  const body = { code: 'VALIDATION_FAILED', errors: [fault('/place', sentence)] };
+  for (const refused of [await app.post('/shops', wrong.create), await app.patch(`/shops/${id}`, values)])
+    expect(refused).toMatchObject({ status: 400, body });
+  expect(bulk[0]).toMatchObject(body);
+  expect(JSON.stringify(app.logLines)).not.toContain(CANARY);
 });

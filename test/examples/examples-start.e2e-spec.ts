@@ -1,27 +1,18 @@
 /** @slow */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { TOOLS_MS } from '../support/run.js';
-import { ServiceProcess } from '../support/service-process.js';
+import { useServices } from '../support/service-process.js';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'examples-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
-
+const services = useServices();
 const start = (PORT: string) =>
-  ServiceProcess.spawn({ DATA_DIR: folder, PORT }, ['scripts/start-examples.js']);
+  services.spawn({ DATA_DIR: services.folder, PORT }, ['scripts/start-examples.js']);
 
 /** Starts the examples, asks something of them, and gives back what they printed. */
 async function whileRunning(ask: (url: string) => Promise<void>): Promise<string> {
   const service = start('0');
-  try {
-    await ask(await service.url());
-  } finally {
-    service.signal('SIGTERM');
-  }
+  await ask(await service.url());
+  service.signal('SIGTERM');
   return (await service.ended()).stdout;
 }
 
@@ -34,7 +25,7 @@ it(
       expect(tags.map(({ name }) => name).join()).toBe(
         'Products,Categories,Articles and comments,Users,Todos,Orders,Events,Ledger,Bookings,Price rules,Profile,Expenses,Invoices',
       );
-      expect(existsSync(join(folder, 'mongodb'))).toBe(true);
+      expect(existsSync(join(services.folder, 'mongodb'))).toBe(true);
       const stderr = expect.stringMatching(/^PORT \d+ is in use by another process\. .+\n$/) as string;
       expect(await start(new URL(url).port).ended()).toEqual({ code: 1, stdout: '', stderr });
     });

@@ -4,6 +4,7 @@ import { NotesModule as GuideModule } from '../fixtures/guide/notes/notes.module
 import { NotesModule } from '../fixtures/notes/notes.module.js';
 import { fault } from '../support/faults.js';
 import { expectInvalid } from '../support/problems.js';
+import { created } from '../support/records.js';
 import { useResourceApp } from '../support/resource-app.js';
 
 const FOLDER = 'test/fixtures/guide/notes';
@@ -22,11 +23,11 @@ describe('the resource that the README adds in ten lines', () => {
 
   it('appears in the OpenAPI document, under its tag and with its fields', async () => {
     const { body } = await app.get('/docs/openapi.json');
-    const routes = Object.entries<Record<string, { tags: string[]; summary: string }>>(body.paths).flatMap(
-      ([path, methods]) =>
-        Object.entries(methods).map(
-          ([method, { tags, summary }]) => `${method} ${path} ${tags[0]}: ${summary}`,
-        ),
+    type Methods = Record<string, { tags: string[]; summary: string }>;
+    const routes = Object.entries<Methods>(body.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(
+        ([method, { tags, summary }]) => `${method} ${path} ${tags[0]}: ${summary}`,
+      ),
     );
     expect(routes.sort()).toEqual([
       'delete /notes/{id} Notes: Delete a note',
@@ -67,11 +68,9 @@ describe('the resource of docs/adding-a-resource.md', () => {
     invalid: { 'no text': {}, 'a text of spaces': { text: '   ' } },
   });
 
-  const created = async (path: string, body: object) => (await app.post(path, body)).body._id as string;
-
   it('refers to notebooks, which stay as long as they have notes', async () => {
-    const notebook = await created('/notebooks', { name: 'Errands' });
-    const note = await created('/notes', { text: 'Buy stamps', notebook });
+    const notebook = await created(app, '/notebooks', { name: 'Errands' });
+    const note = await created(app, '/notes', { text: 'Buy stamps', notebook });
     const { body } = await app.get(`/notes/${note}?expand=notebook`);
     expect(body.notebook).toMatchObject({ name: 'Errands' });
     expect((await app.get(`/notes/count?notebook=${notebook}`)).body).toEqual({ count: 1 });
@@ -82,19 +81,17 @@ describe('the resource of docs/adding-a-resource.md', () => {
   });
 
   it('trims new texts, and counts their words', async () => {
-    const path = `/notes/${await created('/notes', { text: '  Buy stamps ' })}`;
+    const path = `/notes/${await created(app, '/notes', { text: '  Buy stamps ' })}`;
     expect((await app.get(path)).body).toMatchObject({ text: 'Buy stamps', words: 2, pinned: false });
     await app.patch(path, { text: 'Buy three stamps' });
     expect((await app.get(path)).body).toMatchObject({ words: 3 });
   });
 
   it('does not rewrite a pinned note', async () => {
-    const path = `/notes/${await created('/notes', { text: 'Buy stamps' })}`;
+    const path = `/notes/${await created(app, '/notes', { text: 'Buy stamps' })}`;
     expect(await app.post(`${path}/pin`, undefined)).toMatchObject({ status: 200, body: { pinned: true } });
-    expect(await app.patch(path, { text: 'Buy nothing' })).toMatchObject({
-      status: 409,
-      body: { code: 'CONFLICT', detail: 'A pinned note cannot be rewritten.' },
-    });
+    const body = { status: 409, code: 'CONFLICT', detail: 'A pinned note cannot be rewritten.' };
+    expect((await app.patch(path, { text: 'Buy nothing' })).body).toMatchObject(body);
   });
 });
 

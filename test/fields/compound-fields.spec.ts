@@ -1,13 +1,8 @@
 import { Schema, Types } from 'mongoose';
 import * as f from '../../src/common/fields/index.js';
 import { definitionOf } from '../../src/common/fields/store-of.js';
-import { classWith, describeFields } from '../support/field-case.js';
+import { classWith, Colour, DATE, describeFields, ID, IDENTIFIER } from '../support/field-case.js';
 import { expectFaults, fault } from '../support/faults.js';
-
-enum Colour {
-  Red = 'red',
-  Blue = 'blue',
-}
 
 class Tag {}
 
@@ -15,18 +10,13 @@ class Size {
   @f.IsWholeNumber({ min: 1 }) width!: number;
 }
 
-const ID = '665f1c2ab7e3a90d4c8b4567';
-const IDENTIFIER: f.JsonSchema = {
-  type: 'string',
-  pattern: '^[0-9a-fA-F]{24}$',
-  example: '665f1c2ab7e3a90d4c8b4567',
-};
 const SIZE: f.JsonSchema = {
   type: 'object',
   properties: { width: { type: 'integer', minimum: 1, maximum: 9_007_199_254_740_991 } },
   required: ['width'],
   additionalProperties: false,
 };
+const made = Object.assign(new Size(), { width: 1 });
 const isTag = f.IsReference(() => Tag);
 
 describeFields({
@@ -86,7 +76,10 @@ describeFields({
   IsNested: {
     decorator: f.IsNested(() => Size, { description: 'How large' }),
     accepted: [],
-    converted: [[{ width: 1 }, Object.assign(new Size(), { width: 1 })]],
+    converted: [
+      [{ width: 1 }, made],
+      [made, made],
+    ],
     refused: { 'an object': ['x', 1, [], [{ width: 1 }], new Date(), new Types.ObjectId(), true] },
     kind: 'nested',
     nested: Size,
@@ -96,7 +89,7 @@ describeFields({
   'IsListOf a class': {
     decorator: f.IsListOf(() => Size, { max: 2 }),
     accepted: [[]],
-    converted: [[[{ width: 1 }], [Object.assign(new Size(), { width: 1 })]]],
+    converted: [[[{ width: 1 }], [made]]],
     refused: {
       'an array of at most 2 entries, each an object': [
         ...[{}, 'x', ['x'], [null], [[]], [{ width: 1 }, 1], [{}, {}, {}]],
@@ -138,32 +131,14 @@ describe('options of every field decorator', () => {
 
   const moment = new Date('2026-01-31T09:00:00.000Z');
   const now = () => moment;
-  const date = { type: 'string', format: 'date-time' };
-  const dated = { ...date, default: '2026-01-31T09:00:00.000Z' };
+  const dated = { ...DATE, default: '2026-01-31T09:00:00.000Z' };
   const values = ['red', 'blue'];
-  const red = { type: 'string', enum: values, default: 'red' };
+  const ofColour = { kind: 'enum', values, schema: { type: 'string', enum: values, default: 'red' } };
+  const ofTime = (schema: f.JsonSchema) => ({ kind: 'timestamp', schema });
   it.each([
-    [
-      'is documented',
-      String,
-      'red',
-      f.IsOneOf(Colour, { default: 'red' }),
-      { kind: 'enum', values, schema: red },
-    ],
-    [
-      'is documented as JSON has it',
-      Date,
-      moment,
-      f.IsTimestamp({ default: moment }),
-      { kind: 'timestamp', schema: dated },
-    ],
-    [
-      'is not documented if made',
-      Date,
-      now,
-      f.IsTimestamp({ default: now }),
-      { kind: 'timestamp', schema: date },
-    ],
+    ['is documented', String, 'red', f.IsOneOf(Colour, { default: 'red' }), ofColour],
+    ['is documented as in JSON', Date, moment, f.IsTimestamp({ default: moment }), ofTime(dated)],
+    ['is not documented if made', Date, now, f.IsTimestamp({ default: now }), ofTime(DATE)],
   ])(
     'default: makes the field optional, is set by the store, and %s',
     async (_title, type, preset, decorator, field) => {

@@ -2,13 +2,8 @@ import { Type as TransformType } from 'class-transformer';
 import * as v from 'class-validator';
 import { Types } from 'mongoose';
 import * as f from '../../src/common/fields/index.js';
-import { classWith } from '../support/field-case.js';
+import { classWith, Colour, ID } from '../support/field-case.js';
 import { expectFaults, faultsOf } from '../support/faults.js';
-
-enum Colour {
-  Red = 'red',
-  Blue = 'blue',
-}
 
 class Size {
   @v.IsInt() @v.IsPositive() width!: number;
@@ -17,7 +12,6 @@ class Size {
 }
 
 const isSize = TransformType(() => Size);
-const ID = '665f1c2ab7e3a90d4c8b4567';
 const MOMENT = '2026-01-31T09:00:00.000Z';
 
 /** The decorators of a field, and values that they accept. */
@@ -107,18 +101,17 @@ it.each<[name: string, decorators: PropertyDecorator[], body: object, ...message
   ['a validator of its own', [rejecting('isMine', 'Not mine.', () => false)], { value: 'a' }, 'Not mine.'],
   ['an asynchronous validator', [rejecting('isFree', 'Taken.', async () => false)], { value: 'a' }, 'Taken.'],
   [
-    'an asynchronous validator by the name of another',
-    [rejecting('isString', 'Taken.', async () => false)],
+    'one by the name of another',
+    [rejecting('isString', 'Mine.', async () => false)],
     { value: 'a' },
-    'Taken.',
+    'Mine.',
   ],
-  ['a condition', [v.ValidateIf(() => false), v.IsString()], {}],
   ['a condition of one validator', [v.MinLength(3, { validateIf: () => false })], { value: 'a' }],
   [
     'groups',
-    [v.IsString({ groups: ['admin'] }), v.MinLength(2, { message: 'Too short.' })],
+    [v.IsString({ groups: ['admin'] }), v.MinLength(2, { message: 'Short.' })],
     { value: 'a' },
-    'Too short.',
+    'Short.',
   ],
 ])('a field with %s is checked by it', async (_name, decorators, body, ...messages) => {
   const type = classWith(...decorators);

@@ -1,20 +1,9 @@
 import { Schema, Types } from 'mongoose';
 import * as f from '../../src/common/fields/index.js';
-import { describeFields, STRANGERS } from '../support/field-case.js';
-
-enum Colour {
-  Red = 'red',
-  Blue = 'blue',
-}
-
-enum Level {
-  Low,
-  High = 5,
-}
+import { Colour, DATE, describeFields, ID, IDENTIFIER, Level, STRANGERS } from '../support/field-case.js';
 
 class Tag {}
 
-const ID = '665f1c2ab7e3a90d4c8b4567';
 const LONG = 'x'.repeat(10);
 const TIMESTAMP = 'an RFC 3339 timestamp, to the millisecond at most, such as 2026-01-31T09:00:00.000Z';
 
@@ -137,7 +126,7 @@ describeFields({
       ],
     },
     kind: 'timestamp',
-    schema: { type: 'string', format: 'date-time' },
+    schema: DATE,
     store: { type: Date, required: true },
   },
   'IsOneOf, of an enum of texts': {
@@ -178,7 +167,7 @@ describeFields({
     },
     kind: 'identifier',
     reference: expect.any(Function),
-    schema: { type: 'string', pattern: '^[0-9a-fA-F]{24}$', example: '665f1c2ab7e3a90d4c8b4567' },
+    schema: IDENTIFIER,
     store: { type: Schema.Types.ObjectId, required: true },
   },
   IsIdentifier: {
@@ -187,7 +176,7 @@ describeFields({
     converted: [[new Types.ObjectId(ID), ID]],
     refused: { 'an identifier of 24 hexadecimal digits': ['x', 1] },
     kind: 'identifier',
-    schema: { type: 'string', pattern: '^[0-9a-fA-F]{24}$', example: '665f1c2ab7e3a90d4c8b4567' },
+    schema: IDENTIFIER,
     store: { type: Schema.Types.ObjectId, required: true },
   },
 });

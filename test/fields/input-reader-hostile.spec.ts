@@ -17,11 +17,7 @@ class Part {
 
 class PlainPart {
   @v.IsOptional() @v.IsString() name?: string;
-
-  @v.IsOptional()
-  @v.ValidateNested({ each: true })
-  @Type(() => PlainPart)
-  parts?: PlainPart[];
+  @v.IsOptional() @v.ValidateNested({ each: true }) @Type(() => PlainPart) parts?: PlainPart[];
 }
 
 class Declared {
@@ -95,17 +91,12 @@ const attempts = Object.entries(READERS).flatMap(([form, reader]) =>
 );
 
 it.each(attempts)('$form: "$name" is not made of $value', async ({ reader, name, value }) => {
-  for (const reading of [reader.read({ [name]: value }), reader.readPatch({ [name]: value })]) {
-    const faults = (await faultsOf(reading)).map(
-      (fault) => 'pointer' in fault && fault.pointer.split('/')[1],
-    );
-    expect(faults).toEqual([name]);
-  }
+  const pointer = expect.stringMatching(`^/${name}(/|$)`);
+  for (const reading of [reader.read({ [name]: value }), reader.readPatch({ [name]: value })])
+    expect(await faultsOf(reading)).toEqual([{ pointer, detail: expect.any(String) }]);
 });
 
-const HARMFUL = '__proto__ constructor prototype toString hasOwnProperty then _bsontype $where'
-  .split(' ')
-  .concat('');
+const HARMFUL = '__proto__ constructor prototype toString hasOwnProperty then _bsontype $where '.split(' ');
 
 describe.each([
   ['declared', 'name, part'],
@@ -215,11 +206,11 @@ function undeclared(value: unknown, type: new () => object): string[] {
 }
 
 it.each([
-  { name: 'field decorators', type: Declared, reader: READERS.declared },
-  { name: 'plain decorators', type: Plain, reader: READERS.plain },
-])(
-  'any body, read by $name, is refused with a ValidationError, or has only declared fields; an accepted value stays accepted',
-  async ({ type, reader }) => {
+  ['field decorators', Declared, READERS.declared],
+  ['plain decorators', Plain, READERS.plain],
+] as const)(
+  'any body, read by %s, is refused with a ValidationError, or has only declared fields; an accepted value stays accepted',
+  async (_name, type, reader) => {
     let accepted = 0;
     await fc.assert(
       fc.asyncProperty(body, async (sent) => {

@@ -2,9 +2,8 @@ import { PartialType } from '@nestjs/swagger';
 import { IsInt } from 'class-validator';
 import { Types } from 'mongoose';
 import * as f from '../../src/common/fields/index.js';
-import { expectFaults, fault, faultsOf } from '../support/faults.js';
+import { expectFaults, fault } from '../support/faults.js';
 
-const ID = '665f1c2ab7e3a90d4c8b4567';
 const MEASURED = '2026-01-31T09:00:00Z';
 
 class Dimensions {
@@ -38,10 +37,13 @@ const tooSmall = (pointer: string, min = 1) => fault(pointer, `must be a whole n
 const noSku = (pointer: string) => fault(pointer, 'must be a string of 1 to 5 characters.');
 
 describe('read', () => {
-  it('returns an instance of the class and of its nested classes, with the sent fields only', async () => {
+  it('returns an instance of the class and of its nested classes, with the sent fields only, and leaves the body', async () => {
     const dimensions = { width: 5, measured: MEASURED };
     const variants = [{ sku: 'A', dimensions: { width: 1 } }, { sku: 'B' }];
-    const product = await products.read({ name: 'Chair', dimensions, variants });
+    const body = { name: 'Chair', dimensions, variants };
+    const before = structuredClone(body);
+    const product = await products.read(body);
+    expect(body).toEqual(before);
     expect(product).toStrictEqual(
       make(Product, {
         name: 'Chair',
@@ -81,9 +83,7 @@ describe('read', () => {
     );
   });
 
-  it('lists at most 50 faults, and shortens what it repeats', async () => {
-    const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`f${index}`, 1]));
-    expect(await faultsOf(products.read(many))).toHaveLength(50);
+  it('shortens what it repeats of a body', async () => {
     await expectFaults(
       products.read({ name: 'x', ['n'.repeat(9_999)]: 1 }),
       stranger(`/${'n'.repeat(100)}…`),
@@ -93,31 +93,6 @@ describe('read', () => {
   it('treats undefined as omitted', async () => {
     expect(await products.read({ name: 'x', stock: undefined, colour: undefined })).toEqual({ name: 'x' });
     expect(Object.keys(await products.readPatch({ stock: undefined }))).toEqual([]);
-  });
-
-  it('accepts the values of code: dates, identifiers, decimals and instances', async () => {
-    class Order {
-      @f.IsTimestamp() at!: Date;
-      @f.IsReference(() => Product) product!: string;
-      @f.IsDecimal({ scale: 2 }) price!: string;
-      @f.IsNested(() => Dimensions) dimensions!: Dimensions;
-    }
-    const at = new Date();
-    const order = await new f.InputReader(Order).read({
-      at,
-      product: new Types.ObjectId(ID),
-      price: Types.Decimal128.fromString('12.50'),
-      dimensions: make(Dimensions, { width: 3 }),
-    });
-    expect(order).toEqual({ at, product: ID, price: '12.50', dimensions: { width: 3 } });
-  });
-
-  it('does not change the body', async () => {
-    const body = { name: 'x', dimensions: { width: 1 }, variants: [{ sku: 'A' }] };
-    const before = structuredClone(body);
-    const product = await products.read(body);
-    expect(body).toEqual(before);
-    expect(product.dimensions).not.toBe(body.dimensions);
   });
 });
 

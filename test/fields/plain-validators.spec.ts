@@ -8,15 +8,7 @@ import {
   jsonSchemaOf,
   type JsonSchema,
 } from '../../src/common/fields/index.js';
-
-enum Colour {
-  Red = 'red',
-  Blue = 'blue',
-}
-enum Level {
-  Low,
-  High = 5,
-}
+import { Colour, DATE, IDENTIFIER, Level } from '../support/field-case.js';
 
 class Size {
   @v.IsInt() @v.IsPositive() width!: number;
@@ -30,12 +22,6 @@ const SIZE: JsonSchema = {
   additionalProperties: false,
 };
 const COLOUR: JsonSchema = { type: 'string', enum: ['red', 'blue'] };
-const DATE: JsonSchema = { type: 'string', format: 'date-time' };
-const IDENTIFIER: JsonSchema = {
-  type: 'string',
-  pattern: '^[0-9a-fA-F]{24}$',
-  example: '665f1c2ab7e3a90d4c8b4567',
-};
 
 /** The descriptions of the fields below, by their names. */
 const EXPECTED: Record<string, Partial<FieldDescription>> = {};

@@ -19,13 +19,10 @@ describe('a body that would take long to parse', () => {
     expect(parse).not.toHaveBeenCalled();
   });
 
-  it('is told apart from a text with as many brackets', () => {
-    const body = { title: '[{'.repeat(levels), note: '\\"['.repeat(levels) };
-    expect(parseJson(Buffer.from(JSON.stringify(body)))).toEqual(body);
-  });
-
-  it('may have 10,000 names in each of its objects', () => {
-    const body = [object(10_000), object(10_000)];
+  it.each<[string, object]>([
+    ['a text with as many brackets', { title: '[{'.repeat(levels), note: '\\"['.repeat(levels) }],
+    ['10,000 names in each object', [object(10_000), object(10_000)]],
+  ])('is told apart from %s', (_, body) => {
     expect(parseJson(Buffer.from(JSON.stringify(body)))).toEqual(body);
   });
 });

@@ -1,26 +1,19 @@
 import { type INestApplication, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { Prop } from '@nestjs/mongoose';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { Types } from 'mongoose';
 import { Webhook } from 'standardwebhooks';
 import { NotificationsModule } from '../../src/common/notifications/index.js';
-import { createCrudApp, CrudModule, currentTenant } from '../../src/index.js';
+import { createCrudApp, CrudModule } from '../../src/index.js';
 import { EventClient } from '../support/event-client.js';
 import { eventually } from '../support/eventually.js';
 import { Receiver } from '../support/receiver.js';
-import { feature } from '../support/resource.js';
+import { feature, OF_TENANT } from '../support/resource.js';
 import { acme, globex, TEST_SECRET } from '../support/tenants.js';
 
 @Module({
   imports: [
     CrudModule.forRoot({ database: { memory: true }, tokens: { secret: TEST_SECRET } }),
-    feature({
-      name: 'orders',
-      kept: { tenant: Prop({ type: Types.ObjectId, select: false }) },
-      isolationFields: { all: { tenant: currentTenant } },
-      events: true,
-    }),
+    feature({ name: 'orders', ...OF_TENANT, events: true }),
     NotificationsModule.forRoot({ targets: { allowPrivate: true, httpsOnly: false } }),
   ],
 })

@@ -1,12 +1,12 @@
 /** @mongodb */
 import { describeCrudContract } from '../support/crud-contract.js';
 import * as cases from '../support/crud-contract/field-cases.js';
+import { NOBODY } from '../support/crud-contract/records.js';
 import { fault } from '../support/faults.js';
 import { expectInvalid, expectInvalidId, expectNotFound } from '../support/problems.js';
 import { ACME, acme, globex, GLOBEX } from '../support/tenants.js';
 import { useTestApp } from '../support/test-app.js';
 
-const NOBODY = '0123456789abcdef01234567';
 const PATH = '/posts/api';
 const FULL = { title: 'Release notes', content: 'What is new.', tags: ['release', 'news'] };
 const CONTENT = '"content" must be a string of at most 100000 characters.';
@@ -15,7 +15,6 @@ const { EMOJI, kept, NOT_TEXT, ODD_TEXTS, refused } = cases;
 
 const app = useTestApp();
 beforeEach(() => app.empty());
-
 const FILTERS = ['_id', 'title', 'tags', 'tenant', 'createdAt', 'updatedAt'];
 
 describeCrudContract('posts', {
@@ -55,15 +54,13 @@ describeCrudContract('posts', {
 
 const create = async (body: object = FULL, token = acme) =>
   (await app.post(PATH, body, { token })).body._id as string;
-const archive = async (id: string, token = acme, tags?: string) => {
-  const headers = tags === undefined ? undefined : { 'If-Match': tags };
+const archive = async (id: string, token = acme, headers?: { 'If-Match': string }) => {
   const { status, body } = await app.del(`${PATH}/${id}`, { token, headers });
   return status === 200 ? (body as unknown) : (body.code as unknown);
 };
-const stored = async (title: string): Promise<Record<string, unknown>> => {
-  const found = await app.database.collection('posts').findOne({ title }, { projection: { _outbox: 0 } });
-  return { ...found };
-};
+const stored = async (title: string): Promise<Record<string, unknown>> => ({
+  ...(await app.database.collection('posts').findOne({ title }, { projection: { _outbox: 0 } })),
+});
 
 it.each(['tenant', 'deletedAt'])('a body cannot set %s', async (field) => {
   const id = await create();
@@ -79,12 +76,9 @@ it.each(['tenant', 'deletedAt'])('a body cannot set %s', async (field) => {
 
 it('everybody reads the posts of every tenant', async () => {
   const first = await create({ title: 'Of acme' });
-  const second = await create({ title: 'Of globex' }, globex);
+  await create({ title: 'Of globex' }, globex);
   const { body } = await app.get(PATH);
-  expect(body).toMatchObject([
-    { _id: second, tenant: GLOBEX },
-    { _id: first, tenant: ACME },
-  ]);
+  expect(body).toMatchObject([{ tenant: GLOBEX }, { _id: first, tenant: ACME }]);
   for (const token of [undefined, globex]) {
     expect((await app.get(PATH, { token })).body).toEqual(body);
     expect((await app.get(`${PATH}/count`, { token })).body).toEqual({ count: 2 });
@@ -112,7 +106,7 @@ describe('DELETE /posts/api/:id', () => {
     expect(Number((await stored('Kept')).deletedAt)).toBeGreaterThanOrEqual(Number(from));
   });
 
-  it('makes the post absent from list, page, count and get, and keeps the others', async () => {
+  it('makes the post absent from list, page, count, get and update, and keeps the others', async () => {
     const [stays, goes] = [await create({ title: 'Stays' }), await create({ title: 'Goes' })];
     await archive(goes);
     const record = (await app.get(`${PATH}/${stays}`)).body;
@@ -121,42 +115,24 @@ describe('DELETE /posts/api/:id', () => {
     expect(page.body).toEqual({ results: [record], count: 1, next: null, prev: null });
     expect(page.headers.get('link')).not.toContain('next');
     expect((await app.get(`${PATH}/count`)).body).toEqual({ count: 1 });
+    const before = await stored('Goes');
     for (const token of [undefined, acme])
       expectNotFound(await app.get(`${PATH}/${goes}`, { token }), `${PATH}/${goes}`, 'Post');
+    for (const body of [{ title: 'Revived' }, { content: null }, {}])
+      expectNotFound(await app.patch(`${PATH}/${goes}`, body, { token: acme }), `${PATH}/${goes}`, 'Post');
+    expect(await stored('Goes')).toEqual(before);
   });
 
-  it.each([{ title: 'Revived' }, { content: null }, {}])(
-    'makes an update of the post a 404 that changes nothing: %j',
-    async (body) => {
-      const id = await create({ title: 'Archived' });
-      await archive(id);
-      const before = await stored('Archived');
-      const response = await app.patch(`${PATH}/${id}`, body, { token: acme });
-      expectNotFound(response, `${PATH}/${id}`, 'Post');
-      expect(await stored('Archived')).toEqual(before);
-    },
-  );
-
-  it('answers archived true for no post and for that of another tenant, and modifies and creates none', async () => {
-    const id = await create({ title: 'Of acme' });
-    const before = await stored('Of acme');
-    for (const missing of [NOBODY, id]) expect(await archive(missing, globex)).toEqual(ARCHIVED);
-    expect(await stored('Of acme')).toEqual(before);
-    expect(await app.database.collection('posts').countDocuments()).toBe(1);
-    expect((await app.get(`${PATH}/${id}`)).status).toBe(200);
-  });
-
-  it('with If-Match answers 412 if no post matched, whether missing, stale or of another tenant', async () => {
+  it('answers archived true for no post and for that of another tenant, or 412 with If-Match, and modifies none', async () => {
     const id = await create({ title: 'Kept' });
     const before = await stored('Kept');
-    expect(await archive(NOBODY, acme, '*')).toBe('PRECONDITION_FAILED');
-    expect(await archive(id, acme, '"7"')).toBe('PRECONDITION_FAILED');
-    expect(await archive(id, globex, '"0"')).toBe('PRECONDITION_FAILED');
+    for (const missing of [NOBODY, id]) expect(await archive(missing, globex)).toEqual(ARCHIVED);
+    expect(await archive(NOBODY, acme, { 'If-Match': '*' })).toBe('PRECONDITION_FAILED');
+    expect(await archive(id, acme, { 'If-Match': '"7"' })).toBe('PRECONDITION_FAILED');
+    expect(await archive(id, globex, { 'If-Match': '"0"' })).toBe('PRECONDITION_FAILED');
     expect(await stored('Kept')).toEqual(before);
-    expect(await archive(id, acme, '"0"')).toEqual(ARCHIVED);
-  });
-
-  it('refuses an id that is not 24 hexadecimal digits', async () => {
+    expect(await app.database.collection('posts').countDocuments()).toBe(1);
+    expect(await archive(id, acme, { 'If-Match': '"0"' })).toEqual(ARCHIVED);
     expectInvalidId(await app.del(`${PATH}/all`, { token: acme }), `${PATH}/all`);
   });
 });

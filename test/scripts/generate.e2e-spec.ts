@@ -37,15 +37,12 @@ const bin = (name: string, ...args: string[]) => run(inCopy(`node_modules/.bin/$
 it(
   'generate and the Nest CLI write resources that pass checks and tests as they stand',
   () => {
-    const files = [
-      'CREATE src/comments/dto/comment-input.ts',
-      'CREATE src/comments/comment.schema.ts',
-      'CREATE src/comments/comments.module.ts',
-      'CREATE test/comments.e2e-spec.ts',
-      'UPDATE src/app.module.ts',
-      'Everybody reads and writes these records. With --tenant, each tenant has records of its own.\n',
-    ];
-    const output = files.join('\n');
+    const output = `CREATE src/comments/dto/comment-input.ts
+CREATE src/comments/comment.schema.ts
+CREATE src/comments/comments.module.ts
+CREATE test/comments.e2e-spec.ts
+UPDATE src/app.module.ts
+Everybody reads and writes these records. With --tenant, each tenant has records of its own.\n`;
     expect(generate('comments', 'title:text!', 'body:text?', 'due:timestamp')).toEqual({ status: 0, output });
     const fields = 'name:text!,tags:texts,stars:integer!,ratio:number,price:decimal,open:boolean';
     expect(bin('nest', 'g', 'resource', 'blog-entries', fields)).toMatchObject({ status: 0 });
@@ -64,9 +61,8 @@ it(
     for (const name of ['CommentsModule', 'BlogEntriesModule', 'TicketsModule', 'RepliesModule'])
       expect(features).toContain(`{ module: ${name} },`);
 
-    const specs = ['comments', 'blog-entries', 'tickets', 'replies'].map(
-      (name) => `test/${name}.e2e-spec.ts`,
-    );
+    const names = ['comments', 'blog-entries', 'tickets', 'replies'];
+    const specs = names.map((name) => `test/${name}.e2e-spec.ts`);
     const folders = ['comments', 'blog-entries', 'posts', 'shelves'].map((name) => `src/${name}`);
     const written = [...folders, 'src/app.module.ts', ...specs];
     const passed = { status: 0, output: '' };
@@ -74,8 +70,7 @@ it(
     expect(bin('eslint', '--max-warnings', '0', ...written)).toEqual(passed);
     expect(bin('tsc', '--noEmit', '--skipLibCheck', '-p', 'tsconfig.build.json')).toEqual(passed);
     const tests = run(process.execPath, [inCopy('node_modules/jest/bin/jest.js'), '--silent', ...specs]);
-    const summary = expect.stringContaining('Test Suites: 4 passed, 4 total') as string;
-    expect(tests).toEqual({ status: 0, output: summary });
+    expect(tests).toEqual({ status: 0, output: expect.stringContaining('Test Suites: 4 passed, 4 total') });
   },
   TOOLS_MS,
 );
@@ -87,20 +82,20 @@ it('writes nothing if the terminal is closed before the last answer', () => {
 });
 
 const NO_NAME = 'The name of a resource is in the plural and in kebab-case, such as comments or blog-posts.';
+const TWO_FOLDERS =
+  'Resources that refer to each other share a folder: it cannot be in src/posts and in src/todos.';
 it.each([
-  [['Comments'], NO_NAME],
-  [[], NO_NAME],
-  [['shops', 'createdAt:timestamp'], 'The service has a field "createdAt" of its own. Choose another name.'],
-  [['shops', 'name', 'name'], 'The field "name" is there twice.'],
-  [['shops', 'place.city', 'place'], 'The field "place" is there twice.'],
-  [
-    ['shops', 'post:posts', 'todo:todos'],
-    'Resources that refer to each other share a folder: it cannot be in src/posts and in src/todos.',
-  ],
-  [['shops', '1st:text'], '"1st:text" is not a field.'],
-  [['todos', 'title:text!'], 'src/app.module.ts has TodosModule already.'],
-  [['shops', 'name', '--public', '--events'], '--public excludes --tenant and --events.'],
-])('rejects %j with a sentence, and writes nothing', (args, sentence) => {
-  expect(generate(...args)).toEqual({ status: 1, output: expect.stringContaining(sentence) });
+  ['Comments', NO_NAME],
+  ['', NO_NAME],
+  ['shops createdAt:timestamp', 'The service has a field "createdAt" of its own. Choose another name.'],
+  ['shops name name', 'The field "name" is there twice.'],
+  ['shops place.city place', 'The field "place" is there twice.'],
+  ['shops post:posts todo:todos', TWO_FOLDERS],
+  ['shops 1st:text', '"1st:text" is not a field.'],
+  ['todos title:text!', 'src/app.module.ts has TodosModule already.'],
+  ['shops name --public --events', '--public excludes --tenant and --events.'],
+])('rejects "%s" with a sentence, and writes nothing', (args, sentence) => {
+  const refused = generate(...args.split(' ').filter(Boolean));
+  expect(refused).toEqual({ status: 1, output: expect.stringContaining(sentence) });
   expect(existsSync(inCopy('src/shops'))).toBe(false);
 });

@@ -8,12 +8,10 @@ async function faultsOf(filePath: string, path: string): Promise<(string | null)
   return (result?.messages ?? []).map(({ ruleId, message }) => `${ruleId}: ${message.split('zone. ')[1]}`);
 }
 
-const [ONE_WAY, FEATURES, DOOR, EXAMPLE] = [
-  /Imports point one way/,
-  /Features do not import each other/,
-  /by its index\.js/,
-  /An example imports/,
-];
+const ONE_WAY = 'Imports point one way';
+const FEATURES = 'Features do not import each other';
+const DOOR = 'by its index.js';
+const EXAMPLE = 'An example imports';
 
 // That what is permitted passes, `npm run check` shows by every file.
 it.each([
@@ -34,9 +32,8 @@ it.each([
   ['examples/orders/x.ts', '../../src/config/index.js', EXAMPLE],
   ['examples/orders/x.ts', '../../src/app.module.js', EXAMPLE],
 ])('in %s, an import of %s is rejected', async (file, path, message) => {
-  expect(await faultsOf(file, path)).toEqual([
-    expect.stringMatching(`import-x/no-restricted-paths: .*${message.source}`),
-  ]);
+  const fault = expect.stringMatching(`import-x/no-restricted-paths: .*${message}`) as string;
+  expect(await faultsOf(file, path)).toEqual([fault]);
 });
 
 it('two files of a room may not import each other', async () => {

@@ -18,16 +18,13 @@ function runOn(version: string, script: string) {
   return runNode(args, { timeout: 60_000, env: { PATH: process.env.PATH, NODE_ENV: 'production' } });
 }
 
-it.each([
-  ...OLD.map((version) => [version, 'src/check-node.js']),
-  ...ENTRIES.map((entry) => ['20.18.3', entry]),
-] as [string, string][])(
-  'Node %s is told by %s in one sentence to give way to a newer one',
-  (version, script) => {
-    const stderr = `Node ${version} cannot run this project. Install Node 20.19 or newer, 22.12 or newer, or 24 or newer from https://nodejs.org (with nvm: nvm install).\n`;
-    expect(runOn(version, script)).toEqual({ status: 1, stdout: '', stderr });
-  },
-);
+it.each<[version: string, script: string]>([
+  ...OLD.map((version): [string, string] => [version, 'src/check-node.js']),
+  ...ENTRIES.map((entry): [string, string] => ['20.18.3', entry]),
+])('Node %s is told by %s in one sentence to give way to a newer one', (version, script) => {
+  const stderr = `Node ${version} cannot run this project. Install Node 20.19 or newer, 22.12 or newer, or 24 or newer from https://nodejs.org (with nvm: nvm install).\n`;
+  expect(runOn(version, script)).toEqual({ status: 1, stdout: '', stderr });
+});
 
 it.each(['20.19.0', '20.20.2', '22.12.0', '22.23.3', '24.0.0', '26.1.0'])('Node %s may run it', (version) => {
   expect(runOn(version, 'src/check-node.js')).toEqual({ status: 0, stdout: '', stderr: '' });

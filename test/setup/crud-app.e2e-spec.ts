@@ -10,7 +10,6 @@ import {
   CrudModule,
   type CrudRootAsyncOptions,
   currentTenant,
-  HealthModule,
   IsIdentifier,
   shutDownOnSignal,
 } from '../../src/index.js';
@@ -23,17 +22,13 @@ import { collecting } from '../support/test-app.js';
 const isolationFields = { all: { tenant: currentTenant } };
 const notes = () => feature({ name: 'notes', kept: { tenant: IsIdentifier() }, isolationFields });
 
-/** What an application reads its settings by, such as that of @nestjs/config. */
+/** The settings of an application. */
 @Injectable()
-class ConfigService {
-  private readonly settings: Record<string, string> = {
-    MONGODB_URI: freshDatabaseUri(),
-    JWT_SECRET: TEST_SECRET,
-  };
-  get = (name: string) => this.settings[name] ?? '';
+class Settings {
+  readonly uri = freshDatabaseUri();
 }
-@Module({ providers: [ConfigService], exports: [ConfigService] })
-class ConfigModule {}
+@Module({ providers: [Settings], exports: [Settings] })
+class SettingsModule {}
 
 class ShopModule {}
 const apps: NestFastifyApplication[] = [];
@@ -47,33 +42,20 @@ afterEach(async () => {
   for (const app of apps.splice(0)) await app.close();
 });
 
-const root = (uri = freshDatabaseUri()) => CrudModule.forRoot({ database: { uri } });
+const root = () => CrudModule.forRoot({ database: { uri: freshDatabaseUri() } });
 
 describe('CrudModule.forRootAsync', () => {
-  it('sets up what the resources share from injected providers', async () => {
-    const settings = CrudModule.forRootAsync({
-      imports: [ConfigModule],
-      inject: [ConfigService],
-      useFactory: async (config: ConfigService) =>
-        Promise.resolve({
-          database: { uri: config.get('MONGODB_URI') },
-          tokens: { secret: config.get('JWT_SECRET'), tenantClaim: 'org' },
-        }),
-    });
-    const app = await create(settings, notes());
+  it('sets up what the resources share from injected providers, and calls its factory once', async () => {
+    const tokens = { secret: TEST_SECRET, tenantClaim: 'org' };
+    const useFactory = jest.fn(({ uri }: Settings) => Promise.resolve({ database: { uri }, tokens }));
+    const imports = [SettingsModule];
+    const app = await create(CrudModule.forRootAsync({ imports, inject: [Settings], useFactory }), notes());
     await app.listen(0);
+    expect(useFactory).toHaveBeenCalledTimes(1);
     const url = `${await app.getUrl()}/notes/count`;
     const statusOf = async (claims: Record<string, unknown>) =>
       (await fetch(url, { headers: { Authorization: `Bearer ${tokenOf(undefined, claims)}` } })).status;
-    expect(await statusOf({ org: ACME })).toBe(200);
-    expect(await statusOf({ tenant: ACME })).toBe(403);
-  });
-
-  it('calls its factory once, and can do without injection', async () => {
-    const useFactory = jest.fn(() => ({ database: { uri: freshDatabaseUri() } }));
-    const app = await create(CrudModule.forRootAsync({ useFactory }), notes());
-    await app.init();
-    expect(useFactory).toHaveBeenCalledTimes(1);
+    expect([await statusOf({ org: ACME }), await statusOf({ tenant: ACME })]).toEqual([200, 403]);
   });
 
   it.each<[string, CrudRootAsyncOptions['useFactory'], string]>([
@@ -122,27 +104,13 @@ it('has connections to the embedded database for short requests beside a hundred
   expect(options.dbName).toBe('app');
 });
 
-it('HealthModule distinguishes a process that is alive from one that is ready', async () => {
-  const app = await create(root('mongodb://127.0.0.1:1/shop?serverSelectionTimeoutMS=100'), HealthModule);
-  await app.listen(0);
-  const answer = async (path: string) => {
-    const response = await fetch((await app.getUrl()) + path);
-    return [response.status, await response.json()];
-  };
-  expect(await answer('/health/live')).toEqual([200, { status: 'ok' }]);
-  expect(await answer('/health/ready')).toMatchObject([503, { code: 'DATABASE_UNAVAILABLE' }]);
-});
-
 describe('shutDownOnSignal', () => {
-  @Injectable()
-  class Own implements OnApplicationShutdown {
+  class OwnModule implements OnApplicationShutdown {
     signal?: string;
     onApplicationShutdown(signal?: string) {
       this.signal = signal;
     }
   }
-  @Module({ providers: [Own] })
-  class OwnModule {}
 
   afterEach(() => {
     jest.restoreAllMocks();
@@ -156,7 +124,7 @@ describe('shutDownOnSignal', () => {
     'ends other work, calls the hooks of the application with the signal, also without HealthModule, and then ends with %s',
     async (_code, signal, code, work) => {
       const app = await create(root(), OwnModule);
-      const own = app.get(Own, { strict: false });
+      const own = app.get(OwnModule);
       const ends: unknown[] = [];
       jest.spyOn(process, 'exit').mockImplementation((code): never => ends.push([code, own.signal]) as never);
       const meanwhile = jest.fn(work);

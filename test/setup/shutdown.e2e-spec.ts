@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../support/eventually.js';
 import { OpenImport } from '../support/import-client.js';
 import { useDatabase } from '../support/mongodb.js';
+import { restOf } from '../support/open-cursors.js';
 import { RawConnection } from '../support/raw-http.js';
 import { type ServiceProcess, useServices } from '../support/service-process.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
@@ -43,24 +44,18 @@ describe('SIGTERM', () => {
 
   async function open(url: string, options: RequestOptions = {}): Promise<IncomingMessage> {
     const sent = request(url, options).end();
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    return response.setEncoding('utf8');
-  }
-  async function textOf(response: IncomingMessage): Promise<string> {
-    let text = '';
-    for await (const chunk of response) text += chunk;
-    return text;
+    return ((await once(sent, 'response')) as [IncomingMessage])[0];
   }
   /** One request on a kept connection. */
   async function get(url: string, agent: Agent) {
     const response = await open(url, { agent });
     const { connection, 'retry-after': retryAfter } = response.headers;
-    const body = await textOf(response);
+    const body = await restOf(response);
     return { status: response.statusCode, body, retryAfter, told: connection === 'close' };
   }
 
   /** Asks again and again, until nobody listens any more. Returns how that shows. */
-  async function untilRefused(ask: () => Promise<unknown>): Promise<unknown> {
+  async function untilRefused(ask: () => Promise<unknown>) {
     try {
       for (;;) await ask();
     } catch (error) {
@@ -75,9 +70,8 @@ describe('SIGTERM', () => {
     ['one for each request', false],
   ])('drops no request, and resets no connection, of clients that open %s', async (_when, keepAlive) => {
     const { service, url } = await start();
-    const clients = Array.from({ length: CLIENTS }, () => {
-      return { agent: new Agent({ keepAlive, maxSockets: 1 }), answers: 0, told: false };
-    });
+    const newClient = () => ({ agent: new Agent({ keepAlive, maxSockets: 1 }), answers: 0, told: false });
+    const clients = Array.from({ length: CLIENTS }, newClient);
     const answered = clients.map(async (client) => {
       const end = await untilRefused(async () => {
         const { told, ...answer } = await get(`${url}/todos/count`, client.agent);
@@ -149,7 +143,7 @@ describe('SIGTERM', () => {
     const list = await open(`${url}/todos`, { agent: new Agent({ keepAlive: true }) });
     const ended = stop(service);
     await eventually(() => expect(fetch(`${url}/health/live`)).rejects.toThrow());
-    expect(JSON.parse(await textOf(list))).toHaveLength(RECORDS);
+    expect(JSON.parse(await restOf(list))).toHaveLength(RECORDS);
     expect(await ended).toBe(0);
   });
 
@@ -165,8 +159,7 @@ describe('SIGTERM', () => {
     const proxy = await TcpProxy.before(uri);
     const { service, url } = await start({ MONGODB_URI: proxy.through(uri) });
     await proxy.turn('hang');
-    const answer = fetch(`${url}/todos/count`);
-    const [code, { status }] = await Promise.all([stop(service), answer]);
+    const [{ status }, code] = await Promise.all([fetch(`${url}/todos/count`), stop(service)]);
     expect([code, status]).toEqual([0, 503]);
     await proxy.close();
   });
@@ -179,10 +172,7 @@ describe('SIGTERM', () => {
     service.signal('SIGTERM');
     for (const open of imports)
       expect(await open.next()).toMatchObject({ line: 2, status: 503, code: 'SHUTTING_DOWN' });
-    for (const open of imports) {
-      open.end();
-      expect(await open.next()).toBeUndefined();
-    }
+    for (const open of imports) expect(await open.rest()).toEqual([]);
     const { code, stderr } = await service.ended();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });

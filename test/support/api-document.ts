@@ -62,11 +62,8 @@ export class ApiDocument {
     const name = `${response.method} ${response.path} → ${response.status}`;
     if (response.status < 400) this.checkQuery(response.query, operation, name);
     const documented = operation.responses[response.status];
-    if (!documented) {
-      throw new Error(
-        `${name}: the document does not list this status. Name that of an exception of your own in routes.<handler>.errors`,
-      );
-    }
+    const remedy = 'Name that of an exception of your own in routes.<handler>.errors';
+    if (!documented) throw new Error(`${name}: the document does not list this status. ${remedy}`);
     const named = new Headers(Object.keys(documented.headers ?? {}).map((header) => [header, '']));
     // Express has a weak ETag for every answer.
     const isSent = (header: string) => !(response.headers.get(header) ?? 'W/').startsWith('W/');
@@ -79,9 +76,7 @@ export class ApiDocument {
     const validate = this.validatorOf(schema);
     // The schema of NDJSON is that of each line.
     const values = mediaType === 'application/x-ndjson' ? (response.body as unknown[]) : [response.body];
-    for (const value of values) {
-      if (!validate(value)) throw new Error(`${name}: ${faultsOf(validate)}`);
-    }
+    for (const value of values) if (!validate(value)) throw new Error(`${name}: ${faultsOf(validate)}`);
   }
 
   private checkQuery(query: string, { parameters = [] }: OperationObject, name: string): void {
@@ -96,10 +91,9 @@ export class ApiDocument {
   private operationOf({ method, path }: ObservedResponse): OperationObject | undefined {
     const segments = path.split('/');
     const matches = (part: string, i: number) => part === segments[i] || part.startsWith('{');
-    const templates = Object.keys(this.document.paths).filter((template) => {
-      const parts = template.split('/');
-      return parts.length === segments.length && parts.every(matches);
-    });
+    const templates = Object.keys(this.document.paths).filter(
+      (one) => one.split('/').length === segments.length && one.split('/').every(matches),
+    );
     const template = templates.find((candidate) => !candidate.includes('{')) ?? templates[0] ?? '';
     return this.document.paths[template]?.[method === 'HEAD' ? 'get' : method.toLowerCase()];
   }
@@ -117,9 +111,8 @@ export class ApiDocument {
 /** The faults with their places, and the members that no schema has. */
 const faultsOf = ({ errors }: ValidateFunction) => (errors ?? []).map(faultOf).join(', ');
 
-function faultOf({ instancePath, message = '', params }: ErrorObject): string {
-  const { additionalProperty } = params as { additionalProperty?: string };
-  return `data${instancePath} ${message}${additionalProperty === undefined ? '' : ` ("${additionalProperty}")`}`;
+function faultOf({ instancePath, message = '', params: { additionalProperty: name } }: ErrorObject): string {
+  return `data${instancePath} ${message}${name === undefined ? '' : ` ("${name}")`}`;
 }
 
 /**

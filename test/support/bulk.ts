@@ -1,4 +1,5 @@
 import { IsText } from '../../src/common/fields/index.js';
+import { each } from './records.js';
 import type { TestApp, TestResponse } from './test-app.js';
 
 /** An id that no record has. */
@@ -21,13 +22,10 @@ export const results = (response: TestResponse) =>
   );
 
 /** The identifier of each result. */
-export const ids = (response: TestResponse) =>
-  (response.body.results as { _id: string }[]).map(({ _id }) => _id);
+export const ids = ({ body }: TestResponse) => each(body.results, '_id') as string[];
 
 /** An operation that creates a note. */
-export const create = (text: string, sku?: string) => ({
-  create: { text, ...(sku !== undefined && { sku }) },
-});
+export const create = (text: string, sku?: string) => ({ create: { text, sku } });
 
 /** An operation that creates a todo. */
 export const titled = (title: string) => ({ create: { title } });

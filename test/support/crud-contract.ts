@@ -1,11 +1,9 @@
 import type { Violation } from '../../src/common/errors/index.js';
 import { describeConditions } from './crud-contract/conditions.js';
-import { describeCreate } from './crud-contract/create.js';
-import { describeFields } from './crud-contract/fields.js';
-import { describePages } from './crud-contract/page.js';
-import { describeReads } from './crud-contract/read.js';
-import { clientOf } from './crud-contract/records.js';
-import { describeUpdate } from './crud-contract/update.js';
+import { describePages, describeReads } from './crud-contract/reads.js';
+import { describeCreate, describeUpdate } from './crud-contract/writes.js';
+import { clientOf, type CrudClient, expectUpdated } from './crud-contract/records.js';
+import { expectInvalid } from './problems.js';
 import type { TestApp } from './test-app.js';
 
 /** A body that is accepted (a title is added), and the fields of the record where they differ from those sent. */
@@ -61,5 +59,33 @@ export function describeCrudContract(name: string, contract: CrudContract): void
     describeUpdate(client);
     describeFields(client);
     describeConditions(client);
+  });
+}
+
+function describeFields({ path, valid, invalid, full, ...of }: CrudClient): void {
+  describe(`fields of ${path}`, () => {
+    it.each(valid)('a create takes $name', async ({ body, stored = body }) => {
+      const id = await of.create({ title: 'A title', ...body });
+      expect((await of.read(id)).record).toEqual(of.recordOf({ title: 'A title', ...stored }, id));
+    });
+
+    it.each(valid)('an update takes $name', async ({ body, stored = body }) => {
+      const id = await of.create();
+      expectUpdated(await of.patch(id, body));
+      expect((await of.read(id)).record).toEqual(of.recordOf({ ...full, ...stored }, id));
+    });
+
+    it.each(invalid)('a create refuses $name', async ({ body, errors, createOnly }) => {
+      const sent = createOnly ? body : { title: 'A title', ...body };
+      expectInvalid(await of.post(sent), path, ...errors);
+      expect((await of.get()).body).toEqual([]);
+    });
+
+    const ofUpdates = invalid.filter(({ createOnly }) => !createOnly);
+    it.each(ofUpdates)('an update refuses $name', async ({ body, errors }) => {
+      const { id, ...before } = await of.created();
+      expectInvalid(await of.patch(id, body), of.at(id), ...errors);
+      expect(await of.read(id)).toEqual(before);
+    });
   });
 }

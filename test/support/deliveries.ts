@@ -1,18 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { type mongo, Types } from 'mongoose';
+import { Types } from 'mongoose';
 import type { QueuedDelivery } from '../../src/common/notifications/deliveries/delivery.entity.js';
-import {
-  type ClaimedDelivery,
-  DeliveryQueue,
-  type NewDelivery,
-} from '../../src/common/notifications/deliveries/delivery-queue.js';
-import { QueueModule } from '../../src/common/notifications/notifications.module.js';
-import { resourceRoot } from './resource-app.js';
-import type { TestApp, TestAppOptions } from './test-app.js';
-
-/** The root module of a service that has the queue alone. */
-export const queueRoot: TestAppOptions['root'] = (environment, database) =>
-  resourceRoot(environment, database, [QueueModule]);
+import { DeliveryQueue, type NewDelivery } from '../../src/common/notifications/deliveries/delivery-queue.js';
+import type { TestApp } from './test-app.js';
 
 /** The queue of a service, for the tests around. */
 export function useQueue(app: TestApp): DeliveryQueue {
@@ -56,25 +46,14 @@ export async function storeSubscription(app: TestApp, members: object = {}) {
   return stored as NonNullable<typeof stored>;
 }
 
-/** Claims up to a number of deliveries, the oldest first. */
-export async function claimOldest(queue: DeliveryQueue, limit = 1_000): Promise<ClaimedDelivery[]> {
-  const due = [];
-  for await (const delivery of queue.due(new Date(0))) {
-    due.push(delivery);
-    if (due.length === limit) break;
-  }
-  return queue.claim(due);
-}
-
 /** The queue as it is stored. */
 export const deliveriesOf = ({ database }: TestApp) => database.collection<QueuedDelivery>('deliveries');
 
 /** The deliveries as they are stored. */
-export const storedDeliveries = (app: TestApp): Promise<mongo.WithId<QueuedDelivery>[]> =>
-  deliveriesOf(app).find().sort({ _id: 1 }).toArray();
+export const storedDeliveries = (app: TestApp) => deliveriesOf(app).find().sort({ _id: 1 }).toArray();
 
 /** The only delivery that is stored. */
-export async function onlyDelivery(app: TestApp): Promise<mongo.WithId<QueuedDelivery>> {
+export async function onlyDelivery(app: TestApp) {
   const [only, ...others] = await storedDeliveries(app);
   if (!only || others.length > 0) throw new Error(`There are ${others.length} others`);
   return only;

@@ -5,6 +5,7 @@ import {
   type FieldDescription,
   fieldsOf,
   InputReader,
+  type JsonSchema,
 } from '../../src/common/fields/index.js';
 import { definitionOf } from '../../src/common/fields/store-of.js';
 import { fault, faultsOf } from './faults.js';
@@ -19,6 +20,21 @@ export interface FieldCase extends Partial<FieldDescription> {
   refused: Record<string, unknown[]>;
   store: SchemaDefinitionProperty;
 }
+
+export enum Colour {
+  Red = 'red',
+  Blue = 'blue',
+}
+
+export enum Level {
+  Low,
+  High = 5,
+}
+
+export const ID = '665f1c2ab7e3a90d4c8b4567';
+/** How identifiers are documented. */
+export const IDENTIFIER: JsonSchema = { type: 'string', pattern: '^[0-9a-fA-F]{24}$', example: ID };
+export const DATE: JsonSchema = { type: 'string', format: 'date-time' };
 
 /** Values of no kind but their own. */
 export const STRANGERS = [[], {}, [[]], { $ne: 1 }, () => 1, Symbol('x')];

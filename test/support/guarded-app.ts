@@ -66,11 +66,8 @@ const owned = ({ kept, ...outline }: Outline) =>
 
 const dossiers = owned({ name: 'dossiers', routes: { get: adminsOnly } });
 const ledgers = owned({ name: 'ledgers', routes: { get: adminsByRole } });
-const people = owned({
-  name: 'people',
-  class: 'Person',
-  routes: { get: { guards: [SelfGuard], ...forbidden } },
-});
+const selfOnly = { guards: [SelfGuard], ...forbidden };
+const people = owned({ name: 'people', class: 'Person', routes: { get: selfOnly } });
 const riddles = owned({ name: 'riddles', routes: { get: { guards: [ThrowingGuard] } } });
 const drafts = owned({ name: 'drafts', disable: ['get'] });
 const sketches = owned({ name: 'sketches', class: 'Sketch', disable: ['get'] });
@@ -78,14 +75,10 @@ const sketches = owned({ name: 'sketches', class: 'Sketch', disable: ['get'] });
 @UseGuards(RolesGuard)
 class LedgersController extends CrudController(ledgers) {}
 
-class SketchName {
-  @IsText({ max: 100 }) name!: string;
-}
-
 /** Shows less than the generated route would. */
 class SketchesController extends CrudController(sketches) {
-  @CrudAction(sketches, { method: 'GET', path: ':id', isolatedAs: 'get', response: SketchName })
-  name(@Param('id') id: string): SketchName {
+  @CrudAction(sketches, { method: 'GET', path: ':id', isolatedAs: 'get', response: sketches.input as Type })
+  name(@Param('id') id: string) {
     return { name: `Sketch ${id}` };
   }
 }
@@ -100,16 +93,14 @@ const diaries = owned({
 });
 
 const referred = (to: typeof dossiers) => IsReference(() => to.entity, { optional: true });
+const person = IsReference(() => people.entity);
 const cases = owned({
   name: 'cases',
   fields: {
     name,
     dossier: referred(dossiers),
     ledger: referred(ledgers),
-    people: IsListOf(
-      IsReference(() => people.entity),
-      { max: 100, optional: true },
-    ),
+    people: IsListOf(person, { max: 100, optional: true }),
     riddle: referred(riddles),
     draft: referred(drafts),
     sketch: referred(sketches),
@@ -125,12 +116,9 @@ const cases = owned({
     sketch: { to: sketches.entity },
   },
 });
+const deletedAt = IsTimestamp({ optional: true });
 const archive = (outline: Outline) =>
-  owned({
-    kept: { deletedAt: IsTimestamp({ optional: true }) },
-    archive: { field: 'deletedAt' },
-    ...outline,
-  });
+  owned({ kept: { deletedAt }, archive: { field: 'deletedAt' }, ...outline });
 const invoices = archive({ name: 'invoices', routes: { update: forbidden } });
 
 class InvoicesController extends CrudController(invoices) {
@@ -140,6 +128,7 @@ class InvoicesController extends CrudController(invoices) {
   }
 }
 
+const plain = [people, riddles, drafts, diaries, cases];
 /**
  * Starts a service in which cases refer to records that guards protect in every way, and with archives whose updates and
  * deletes they protect.
@@ -150,17 +139,12 @@ export const createGuardedApp = () =>
     CrudModule.forFeature(ledgers, { controller: LedgersController }),
     CrudModule.forFeature(sketches, { controller: SketchesController }),
     CrudModule.forFeature(invoices, { controller: InvoicesController, providers: [AdminGuard] }),
-    people,
-    riddles,
-    drafts,
-    diaries,
-    cases,
+    ...plain,
     below(dossiers, { name: 'pages', ...OF_TENANT, fields: { name } }),
     below(drafts, { name: 'remarks', ...OF_TENANT, fields: { name } }),
     archive({ name: 'letters', routes: { update: adminsOnly, del: adminsOnly } }),
     archive({ name: 'parcels', routes: { del: adminsOnly } }),
     archive({ name: 'cards', routes: { del: adminsOnly, restore: { guards: [] } } }),
-    archive({ name: 'stamps' }),
   );
 
 /** Looks for the role in a header. */

@@ -9,11 +9,8 @@ export class OpenImport {
   private lines?: AsyncIterator<string>;
 
   constructor(url: string, headers: Record<string, string> = {}) {
-    this.sent = request(url, {
-      method: 'POST',
-      agent: false,
-      headers: { 'Content-Type': 'application/x-ndjson', ...headers },
-    });
+    const all = { 'Content-Type': 'application/x-ndjson', ...headers };
+    this.sent = request(url, { method: 'POST', agent: false, headers: all });
     this.answer = once(this.sent, 'response').then(([answer]) => answer as IncomingMessage);
     // Going away is an error, too.
     this.sent.on('error', () => undefined);

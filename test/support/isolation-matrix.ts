@@ -22,8 +22,6 @@ import {
   CrudController,
   CurrentQuery,
   IdPipe,
-  type ListQuery,
-  type ReadQuery,
 } from '../../src/common/crud/index.js';
 import { CurrentScope, type TenantScope } from '../../src/common/tenancy/index.js';
 import { NoteInput, NotePatch, type Options, privateNotes, serviceOf, Wrapped } from './private-notes.js';
@@ -61,17 +59,16 @@ const isolatedAs = (action: MatrixAction) => {
 
 /** A decorator that puts another function in the place of the method. */
 const Replaced: MethodDecorator = (_target, _key, descriptor) => {
-  const original = descriptor.value as unknown as (...args: unknown[]) => unknown;
-  const replacement = function (this: unknown, ...args: unknown[]) {
-    return original.apply(this, args);
-  };
+  const original = descriptor.value as unknown as (...given: unknown[]) => unknown;
+  function replacement(this: unknown, ...given: unknown[]) {
+    return original.apply(this, given);
+  }
   return { ...descriptor, value: replacement as never };
 };
 
 class Copy {
   transform<T>(value: T): T {
-    const isPlain = typeof value === 'object' && value !== null && 'text' in value;
-    return isPlain ? { ...value } : value;
+    return typeof value === 'object' && value !== null && 'text' in value ? { ...value } : value;
   }
 }
 
@@ -98,10 +95,7 @@ export const KINDS: Readonly<Record<string, Written>> = {
   UseInterceptors: { method: () => [UseInterceptors(LetThrough)] },
   UseGuards: { method: () => [UseGuards(LetThrough)] },
   route: {
-    method: (_options, action) => {
-      const { route, path } = ACTIONS[action];
-      return [route(path.replace(/^\/|\?.*/g, ''))];
-    },
+    method: (_options, action) => [ACTIONS[action].route(ACTIONS[action].path.replace(/^\/|\?.*/g, ''))],
   },
   HttpCode: { method: () => [HttpCode(207)] },
   Header: { method: () => [Header('X-Kind', 'Header')] },
@@ -152,34 +146,19 @@ const pathOf = (action: MatrixAction) => ACTIONS[action].path;
 function overriding(name: string, kind: Written): MatrixResource {
   const options = privateNotes(name);
   const service = serviceOf(options);
-  class Overriding extends CrudController(options, service) {
-    override list(scope: TenantScope, query: ListQuery) {
-      return super.list(scope, query);
-    }
-    override async count(scope: TenantScope, query: ListQuery): Promise<never> {
-      const count = await super.count(scope, query);
-      // As an own action the count is no number with a name.
-      return (kind === KINDS.CrudAction ? { data: { count } } : count) as never;
-    }
-    override get(scope: TenantScope, id: string, query: ReadQuery) {
-      return super.get(scope, id, query);
-    }
-    override create(scope: TenantScope, input: Made) {
-      return super.create(scope, input);
-    }
-    override update(scope: TenantScope, id: string, changes: Changes<Made>) {
-      return super.update(scope, id, changes);
-    }
-    override del(scope: TenantScope, id: string): Promise<object> {
-      return super.del(scope, id);
-    }
-    override restore(scope: TenantScope, id: string) {
-      return super.restore(scope, id);
-    }
-  }
-  const once = Object.keys(ACTIONS).filter((each) => each !== 'page' && each !== 'archived');
-  for (const action of once as MatrixAction[]) {
+  const Generated = CrudController(options, service);
+  class Overriding extends Generated {}
+  for (const action of Object.keys(ACTIONS) as MatrixAction[]) {
     const { handler, path } = ACTIONS[action];
+    if (handler !== action) continue;
+    const generated = Generated.prototype[handler] as (...given: unknown[]) => Promise<unknown>;
+    Object.assign(Overriding.prototype, {
+      async [handler](...given: unknown[]) {
+        const answer = await generated.apply(this, given);
+        // As an own action the count is no number with a name.
+        return handler === 'count' && kind === KINDS.CrudAction ? { data: { count: answer } } : answer;
+      },
+    });
     const decorators = kind.method?.(options, action, path.slice(1)) ?? [];
     write(Overriding, handler, decorators, kind.parameters?.(...(kind.pipes ?? []))[handler] ?? []);
   }

@@ -1,17 +1,13 @@
+import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
-import { ACME } from './tenants.js';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { goodClaims } from './tenants.js';
 
 /** A key pair of an issuer, and its public half as a key set shows it. */
-export interface IssuerKey {
-  alg: string;
-  kid: string;
-  privateKey: CryptoKey;
-  jwk: JWK;
-}
+export type IssuerKey = Awaited<ReturnType<typeof issuerKey>>;
 
-export async function issuerKey(alg: string, kid = alg): Promise<IssuerKey> {
+export async function issuerKey(alg: string, kid = alg) {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
   return { alg, kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
 }
@@ -22,7 +18,7 @@ export function issuerToken(
   claims: Record<string, unknown> = {},
   header: Record<string, unknown> = {},
 ): Promise<string> {
-  return new SignJWT({ tenant: ACME, exp: Math.floor(Date.now() / 1000) + 3600, ...claims })
+  return new SignJWT({ ...goodClaims(), ...claims })
     .setProtectedHeader({ alg, kid, ...header })
     .sign(privateKey, { crit: { acme: true } });
 }
@@ -38,9 +34,9 @@ export class KeyServer {
     readonly url: string,
   ) {}
 
-  static async start(keys: IssuerKey[]): Promise<KeyServer> {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  static async start(keys: Pick<IssuerKey, 'jwk'>[]): Promise<KeyServer> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const keyServer = new KeyServer(server, `http://127.0.0.1:${port}/keys.json`);
     server.on('request', (request, response: ServerResponse) => {
@@ -51,7 +47,7 @@ export class KeyServer {
     return keyServer;
   }
 
-  serve(keys: IssuerKey[]): void {
+  serve(keys: Pick<IssuerKey, 'jwk'>[]): void {
     this.answer(200, JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }));
   }
 

@@ -1,30 +1,15 @@
 import { currentTenant, IsNested, IsReference, IsText, IsWholeNumber } from '../../src/index.js';
 import { type MisuseCases, Note, NoteInput, of } from './misused-classes.js';
+import { type Fields, withFields } from './resource.js';
 
-class Long extends NoteInput {
-  @IsWholeNumber() pages!: number;
-}
-class Short extends NoteInput {
-  @IsText({ max: 9 }) pages!: string;
-}
-class Kind extends NoteInput {
-  @IsText({ max: 9 }) kind!: string;
-}
-class Linked extends NoteInput {
-  @IsReference(() => Note) next!: string;
-}
-class Other {
-  @IsText({ max: 9 }) text!: string;
-}
+const kind = (fields: Fields) => withFields(class extends NoteInput {}, fields);
 class Sheet {
   @IsText({ max: 9 }) size!: string;
 }
-class Printed extends NoteInput {
-  @IsNested(() => Sheet) on!: Sheet;
-}
-class Drawn extends NoteInput {
-  @IsNested(() => Other) on!: Other;
-}
+const Other = withFields(class {}, { text: IsText({ max: 9 }) });
+const [Long, Short] = [kind({ pages: IsWholeNumber() }), kind({ pages: IsText({ max: 9 }) })];
+const [Printed, Drawn] = [kind({ on: IsNested(() => Sheet) }), kind({ on: IsNested(() => Other) })];
+const Linked = kind({ next: IsReference(() => Note) });
 const kinds = { long: Long, linked: Linked };
 const isolationFields = { all: { tenant: currentTenant } };
 
@@ -34,7 +19,9 @@ export const KIND_CASES: MisuseCases = {
     ' must be an object, such as { seasonal: SeasonalInput, weekday: WeekdayInput }.': [Long],
     '.long must be a class.': { long: 'Long' },
     '.long must be a class that extends NoteInput.': { long: Other },
-    '.long has a field "kind", which the generator adds. Remove it.': { long: Kind },
+    '.long has a field "kind", which the generator adds. Remove it.': {
+      long: kind({ kind: IsText({ max: 9 }) }),
+    },
     ' has no kind. Name one, or leave kinds out.': {},
     ' has "very long", which is no word of letters, digits, - and _.': { 'very long': Long },
   }),

@@ -1,10 +1,20 @@
-import { claim, currentTenant, schemaOf } from '../../src/index.js';
-import { ARCHIVE_CASES } from './archive-misuse-cases.js';
+import {
+  claim,
+  currentTenant,
+  IsFlag,
+  IsListOf,
+  IsText,
+  IsTimestamp,
+  IsWholeNumber,
+  routeParam,
+  schemaOf,
+} from '../../src/index.js';
 import { INDEX_CASES, LIST_INDEX_CASES } from './index-misuse-cases.js';
 import { KIND_CASES } from './kind-misuse-cases.js';
 import * as wrong from './misused-classes.js';
 import { cycle, each, type MisuseCases, Note, NoteInput, of, Plain } from './misused-classes.js';
 import { QUERY_CASES } from './query-misuse-cases.js';
+import { type Fields, withFields } from './resource.js';
 
 const OPTIONS =
   'entity, input, name, path, tag, security, schema, kinds, writeOnly, output, parent, disable, isolationFields, globallyUnique, visible, fields, archive, list, query, bulk, import, events, audit, references, hooks, routes';
@@ -15,6 +25,7 @@ const MEMBERS = 'guards, decorators, summary, response, errors, unstored';
 
 const tenant = { tenant: currentTenant };
 const isolationFields = { all: tenant };
+const inputWith = (fields: Fields) => withFields(class {}, fields);
 const withField = (fields: object) => ({ schema: schemaOf(Note).add(fields) });
 const unvalidated = (field: string, of: string) =>
   `the field "${field}" of ${of} has no validation. Decorate it with @IsText() or its like, or with class-validator.`;
@@ -24,11 +35,50 @@ const noIdentifier = (type: string) => ` is of the schema type ${type}, which ho
 const below = { path: 'a/:postId/notes', parent: { entity: Note, param: 'postId', field: 'tenant' } };
 const parent = (change: object) => ({ ...below, parent: { ...below.parent, ...change } });
 
+const archive = (field: string, change: object = {}) => ({
+  isolationFields: { all: tenant },
+  archive: { field },
+  ...change,
+});
+const due = (options: object) => ({ schema: schemaOf(Note).add({ due: { type: Date, ...options } }) });
+const ended = (isolationFields: object) => archive('deletedAt', { isolationFields });
+
+/** Archives that are wrong. */
+const ARCHIVE_CASES: MisuseCases = {
+  'archive must be an object. It takes field.': [{ archive: null }, { archive: 'deletedAt' }],
+  'archive has no "fild". Did you mean "field"?': { archive: { fild: 'deletedAt' } },
+  'archive.field names "undefined", which the schema does not have.': { archive: {} },
+  'archive.field names "deletdAt", which the schema does not have.': archive('deletdAt'),
+  'archive.field names "createdAt", which the service sets itself. Choose another field.':
+    archive('createdAt'),
+  'archive.field names "text", of the schema type String. Choose a date.': archive('text'),
+  'archive.field names "due", which live records could not be without. Make it optional, changeable, without a default.':
+    [archive('due', due({ required: true })), archive('due', due({ default: Date.now }))],
+  'archive.field names "deletedAt", which clients may send. Remove it from the input class.': archive(
+    'deletedAt',
+    { input: withFields(class extends NoteInput {}, { deletedAt: IsTimestamp({ optional: true }) }) },
+  ),
+  'visible names "deletedAt", as archive does. Remove it there.': archive('deletedAt', {
+    visible: { deletedAt: null },
+  }),
+  'archive needs to know whose archived records are. Add isolationFields.update and isolationFields.del, such as { tenant: currentTenant }.':
+    [ended({ create: tenant }), ended({ update: { tenant: routeParam('tenant') } })],
+  'archive.field names "deletedAt", which isolates records. Choose another field.': ended({
+    create: { deletedAt: currentTenant },
+  }),
+  'archive cannot tell whose archived records are, since "tenant" has several sources in get, count, update and del. Give it one.':
+    ended({ update: tenant, del: { tenant: claim('sub') } }),
+  'routes.restore needs an archive. Add archive: { field }.': { routes: { restore: {} } },
+  'routes.restore changes a route that disable leaves out. Remove one of them.': archive('deletedAt', {
+    disable: ['update'],
+    routes: { restore: {} },
+  }),
+};
+
 /** Options that differ from good ones in one thing, by the sentence that follows "CrudModule.forFeature(Note): ". */
 export const CASES: Readonly<Record<string, MisuseCases>> = {
   names: {
     'CrudOptions has no "isolationField". Did you mean "isolationFields"?': { isolationField: {} },
-    'CrudOptions has no "hook". Did you mean "hooks"?': { hook: {} },
     'CrudOptions has no "Visible". Did you mean "visible"?': { Visible: {} },
     [`CrudOptions has no "plural". It takes ${OPTIONS}.`]: { plural: 'x' },
     'the name "my notes" is not a word. Use letters, digits, - and _.': { name: 'my notes' },
@@ -86,9 +136,11 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
     [unvalidated('mood', 'HalfValidated')]: { input: wrong.HalfValidated },
     [unvalidated('mood', 'Initialised')]: { input: { create: NoteInput, update: wrong.Initialised } },
     'Keeping has a field "updatedAt", which the service sets itself. Remove it.': { input: wrong.Keeping },
-    'the input field "text" is a list, and Note.text in the schema is none.': { input: wrong.Listing },
-    [notHeld('text', 'boolean', 'String')]: { input: wrong.Flagging },
-    [notHeld('deletedAt', 'integer', 'Date')]: { input: wrong.Counting },
+    'the input field "text" is a list, and Note.text in the schema is none.': {
+      input: inputWith({ text: IsListOf(IsText({ max: 5 }), { max: 5 }) }),
+    },
+    [notHeld('text', 'boolean', 'String')]: { input: inputWith({ text: IsFlag() }) },
+    [notHeld('deletedAt', 'integer', 'Date')]: { input: inputWith({ deletedAt: IsWholeNumber() }) },
     ...of('writeOnly', {
       ' must be a list of input fields.': 'text',
       ' names "txt", which is not an input field.': ['txt'],
@@ -99,7 +151,6 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
     ...of('isolationFields', {
       [` must be an object. It takes all, ${ACTIONS}.`]: each(currentTenant, undefined, null, new Map()),
       ' has no "updat". Did you mean "update"?': { updat: tenant },
-      ' has no "dell". Did you mean "del"?': { dell: tenant },
       [` has no "list". It takes all, ${ACTIONS}.`]: { list: tenant },
       '.all names "tenat", which the schema does not have.': { all: { tenat: currentTenant } },
       '.update names "text", which clients may send. Remove it from the input class.': {

@@ -1,15 +1,6 @@
 import { Prop, Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import {
-  type CrudOptions,
-  IsFlag,
-  IsListOf,
-  IsNested,
-  IsReference,
-  IsText,
-  IsTimestamp,
-  IsWholeNumber,
-} from '../../src/index.js';
+import { type CrudOptions, IsNested, IsReference, IsText } from '../../src/index.js';
 
 /** Options that are wrong in one thing, one or a list of them, by the sentence that stops the start. */
 export type MisuseCases = Readonly<Record<string, object | readonly object[]>>;
@@ -64,18 +55,6 @@ export class Initialised extends NoteInput {
 }
 export class Keeping extends NoteInput {
   @IsText({ max: 5 }) updatedAt!: string;
-}
-export class Listing {
-  @IsListOf(IsText({ max: 5 }), { max: 5 }) text!: string[];
-}
-export class Flagging {
-  @IsFlag() text!: boolean;
-}
-export class Counting {
-  @IsWholeNumber({ min: 0, max: 5 }) deletedAt!: number;
-}
-export class Ending extends NoteInput {
-  @IsTimestamp({ optional: true }) deletedAt?: Date;
 }
 @Schema()
 export class Timeless extends NoteInput {}

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import type { Readable } from 'node:stream';
 import type { mongo } from 'mongoose';
 import type { TestApp } from './test-app.js';
 
-/** What a server answers to `find` and `getMore`. */
+/** What a server answers to `find`, `getMore` and `killCursors`. */
 interface CursorReply {
+  cursorsKilled?: unknown[];
   cursor?: { id: unknown; firstBatch?: unknown[]; nextBatch?: unknown[] };
 }
 
@@ -19,12 +21,9 @@ export function watchCursors(app: TestApp): ReadonlyMap<string, number> {
   client.on('commandStarted', ({ commandName, requestId, command }: mongo.CommandStartedEvent) => {
     if (commandName === 'getMore') asked.set(requestId, String(command.getMore));
   });
-  client.on('commandSucceeded', ({ commandName, requestId, reply }: mongo.CommandSucceededEvent) => {
-    if (commandName === 'killCursors') {
-      for (const id of (reply as { cursorsKilled: unknown[] }).cursorsKilled) open.delete(String(id));
-      return;
-    }
-    const { cursor } = reply as CursorReply;
+  client.on('commandSucceeded', ({ requestId, reply }: mongo.CommandSucceededEvent) => {
+    const { cursor, cursorsKilled = [] } = reply as CursorReply;
+    for (const id of cursorsKilled) open.delete(String(id));
     if (!cursor) return;
     const id = asked.get(requestId) ?? String(cursor.id);
     const given = (open.get(id) ?? 0) + (cursor.firstBatch ?? cursor.nextBatch ?? []).length;
@@ -47,14 +46,13 @@ export function useUnhurriedReaders(app: TestApp) {
     const sent = request(app.url + path, { headers }).end();
     open.push(sent);
     sent.on('error', () => undefined);
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    return response;
+    return ((await once(sent, 'response')) as [IncomingMessage])[0];
   };
   return { start, endAll };
 }
 
-/** Reads the rest of a response. */
-export async function restOf(response: IncomingMessage): Promise<string> {
+/** Reads the rest of a stream. */
+export async function restOf(response: Readable): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();

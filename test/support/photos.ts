@@ -15,6 +15,7 @@ import {
   type Changes,
   conditionOf,
   CrudAction,
+  type CrudActionOptions,
   CrudController,
   CrudModule,
   CrudService,
@@ -49,7 +50,6 @@ const photos = resource({
 });
 const Photo = photos.entity;
 
-const BYTES = 'application/octet-stream';
 enum Order {
   Up = 1,
   Down = -1,
@@ -88,106 +88,97 @@ class NamedGuard implements CanActivate {
 
 @Injectable()
 class PhotosService extends CrudService.for(photos) {
-  placed(scope: TenantScope, query: PageQuery) {
-    return this.page(scope, query, { and: [conditionOf(photos, 'place', 'exists', true)] });
-  }
   bytes(scope: TenantScope) {
     return this.aggregate<{ bytes: number }>(scope, [{ $group: { _id: null, bytes: { $sum: '$bytes' } } }]);
   }
 }
 
+const reads = (path: string, more: Partial<CrudActionOptions> = {}) =>
+  CrudAction(photos, { method: 'GET', path, isolatedAs: 'get', ...more });
+const puts = (path: string, isolatedAs: 'create' | 'update', more: Partial<CrudActionOptions>) =>
+  CrudAction(photos, { method: 'PUT', path, isolatedAs, ...more });
+
 class PhotosController extends CrudController(photos, PhotosService) {
-  @CrudAction(photos, { method: 'PUT', path: ':id/file', consumes: 'application/*', isolatedAs: 'update' })
+  @puts(':id/file', 'update', { consumes: 'application/*' })
   file(@CurrentScope() scope: TenantScope, @Param('id') id: string, @Body() body: Buffer) {
     return this.service.update(scope, id, Buffer.isBuffer(body) ? { bytes: body.length } : body);
   }
 
-  @CrudAction(photos, { method: 'POST', path: 'file', consumes: BYTES, isolatedAs: 'create' })
+  @CrudAction(photos, {
+    method: 'POST',
+    path: 'file',
+    consumes: 'application/octet-stream',
+    isolatedAs: 'create',
+  })
   upload(@CurrentScope() scope: TenantScope, @Body() body: Buffer) {
     return this.service.create(scope, { title: 'a file', bytes: body.length });
   }
 
-  @CrudAction(photos, { method: 'GET', path: ':id/file', isolatedAs: 'get', response: 'image/svg+xml' })
+  @reads(':id/file', { response: 'image/svg+xml' })
   async download(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
     const { title } = await this.service.get(scope, id);
     return new StreamableFile(Buffer.from(String(title)));
   }
 
-  @CrudAction(photos, { method: 'GET', path: 'word', query: ['word'], isolatedAs: 'get', response: Word })
+  @reads('word', { query: ['word'], response: Word })
   word(@Query('word') word: string) {
     return { word };
   }
 
-  @CrudAction(photos, { method: 'GET', path: 'recent', query: Recent, isolatedAs: 'get', response: Recent })
+  @reads('recent', { query: Recent, response: Recent })
   recent(@Query() query: Recent) {
     return query;
   }
 
-  @CrudAction(photos, { method: 'GET', path: 'filed', query: Filed, isolatedAs: 'get', response: Filed })
+  @reads('filed', { query: Filed, response: Filed })
   filed(@Query() query: Filed) {
     return query;
   }
 
-  @CrudAction(photos, { method: 'GET', path: 'all', isolatedAs: 'get', response: listOf(Photo) })
+  @reads('all', { response: listOf(Photo) })
   async all(@CurrentScope() scope: TenantScope) {
     const all = [];
     for await (const photo of this.service.list(scope)) all.push(photo);
     return all;
   }
 
-  @CrudAction(photos, {
-    method: 'GET',
-    path: 'placed',
-    query: 'list',
-    isolatedAs: 'get',
-    response: pageOf(Photo),
-  })
+  @reads('placed', { query: 'list', response: pageOf(Photo) })
   placed(@CurrentScope() scope: TenantScope, @CurrentQuery() query: PageQuery) {
-    return this.service.placed(scope, query);
+    return this.service.page(scope, query, { and: [conditionOf(photos, 'place', 'exists', true)] });
   }
 
-  @CrudAction(photos, { method: 'GET', path: 'bytes', isolatedAs: 'get', response: listOf(Place) })
+  @reads('bytes', { response: listOf(Place) })
   bytes(@CurrentScope() scope: TenantScope) {
     return this.service.bytes(scope);
   }
 
-  @CrudAction(photos, { method: 'GET', path: 'device', headers: Device, isolatedAs: 'get', response: Device })
+  @reads('device', { headers: Device, response: Device })
   device(@Headers() headers: Record<string, unknown>) {
     const [device, copies, sizes] = ['x-device', 'x-copies', 'x-sizes'].map((name) => headers[name]);
     return { 'X-Device': device, 'X-Copies': copies, 'X-Sizes': sizes };
   }
 
   @CrudAction(photos, {
-    method: 'PATCH',
-    path: ':id/place',
-    body: patchOf(Place),
-    isolatedAs: 'update',
-    guards: [NamedGuard],
-    decorators: [SetMetadata('named', 'Ada')],
+    ...{ method: 'PATCH', path: ':id/place', body: patchOf(Place), isolatedAs: 'update' },
+    ...{ guards: [NamedGuard], decorators: [SetMetadata('named', 'Ada')] },
     errors: ['RECORD_NOT_FOUND', 403],
   })
   place(@CurrentScope() scope: TenantScope, @Param('id') id: string, @Body() changes: Changes<Place>) {
     return this.service.update(scope, id, changes);
   }
 
-  @CrudAction(photos, {
-    method: 'PUT',
-    path: ':id/place',
-    body: Place,
-    isolatedAs: 'update',
-    response: Place,
-  })
+  @puts(':id/place', 'update', { body: Place, response: Place })
   async replace(@CurrentScope() scope: TenantScope, @Param('id') id: string, @Body() place: Place) {
     await this.service.update(scope, id, { ...place });
     return place;
   }
 
-  @CrudAction(photos, { method: 'PUT', path: 'titled', body: PhotoInput, isolatedAs: 'create' })
+  @puts('titled', 'create', { body: PhotoInput })
   titled(@CurrentScope() scope: TenantScope, @Body() input: PhotoInput) {
     return this.service.create(scope, { ...input });
   }
 
-  @CrudAction(photos, { method: 'GET', path: ':id/self', isolatedAs: 'get' })
+  @reads(':id/self')
   self(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
     return this.service.get(scope, id);
   }

@@ -25,7 +25,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { mongo } from 'mongoose';
 import { map, type Observable } from 'rxjs';
 import {
@@ -33,22 +33,19 @@ import {
   CrudController,
   CrudModule,
   CurrentScope,
-  currentTenant,
-  IsIdentifier,
   IsText,
   type TenantScope,
 } from '../../src/index.js';
 import { ApiDocument } from './api-document.js';
 import { freshDatabaseUri } from './mongodb.js';
-import { type Made, resource } from './resource.js';
+import { type Made, OF_TENANT, resource } from './resource.js';
 import { acme, TEST_SECRET } from './tenants.js';
 import { parsedBody } from './test-app.js';
 
 const notes = resource({
   name: 'notes',
   fields: { text: IsText({ min: 1, max: 5_000 }), seal: IsText({ max: 20, optional: true }) },
-  kept: { tenant: IsIdentifier() },
-  isolationFields: { all: { tenant: currentTenant } },
+  ...OF_TENANT,
   query: { filter: ['text'] },
   bulk: true,
   import: true,
@@ -67,10 +64,7 @@ class NotesController extends CrudController(notes) {
 }
 
 const answer = (host: ArgumentsHost, status: number, body: object) =>
-  host.switchToHttp().getResponse<Answering>().status(status).send(body);
-interface Answering {
-  status(code: number): { send(body: object): void };
-}
+  host.switchToHttp().getResponse<Pick<FastifyReply, 'status'>>().status(status).send(body);
 /** A filter that names the error that it handles. */
 @Catch(QuotaError)
 export class QuotaFilter implements ExceptionFilter {
@@ -190,11 +184,9 @@ export async function senderTo(app: INestApplication, token = acme) {
     });
     const { status, headers } = response;
     const text = await response.text();
-    const isJson = /json/.test(headers.get('content-type') ?? '') && text !== '' && !text.includes('}\n');
     // Tests read into bodies whose shape they then assert.
     // eslint-disable-next-line @typescript-eslint/no-explicit-any
-    const body = (isJson ? JSON.parse(text) : text) as any;
-    return { status, headers, text, body };
+    return { status, headers, text, body: parsedBody(headers.get('content-type'), text) as any };
   };
 }
 
@@ -218,15 +210,11 @@ export function useRunning(start: () => Promise<INestApplication>, token?: strin
 /** Starts resources on a plain platform, beside a guard, an interceptor, a pipe and filters of the application's own. */
 export async function createPlainApp(platform: 'Express' | 'Fastify', features: DynamicModule[]) {
   const uri = freshDatabaseUri();
-  class PlainModule {}
-  const root = {
-    module: PlainModule,
-    imports: [CrudModule.forRoot({ database: { uri }, tokens: { secret: TEST_SECRET } }), ...features],
-  };
-  const app: INestApplication =
-    platform === 'Express'
-      ? await NestFactory.create(root, quiet)
-      : await NestFactory.create(root, new FastifyAdapter(), quiet);
+  const imports = [CrudModule.forRoot({ database: { uri }, tokens: { secret: TEST_SECRET } }), ...features];
+  const root = { module: class PlainModule {}, imports };
+  const app: INestApplication = await (platform === 'Express'
+    ? NestFactory.create(root, quiet)
+    : NestFactory.create(root, new FastifyAdapter(), quiet));
   addOwnEnhancers(app);
   await app.listen(0, '127.0.0.1');
   const client = await new mongo.MongoClient(uri).connect();

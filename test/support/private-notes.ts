@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { Types } from 'mongoose';
 import { CrudService } from '../../src/common/crud/index.js';
 import { IsNested, IsText } from '../../src/common/fields/index.js';
-import { currentTenant, type TenantScope } from '../../src/common/tenancy/index.js';
-import { resource } from './resource.js';
+import type { TenantScope } from '../../src/common/tenancy/index.js';
+import { OF_TENANT, resource } from './resource.js';
 
 /** What no answer may hold, wherever it is stored. */
 export const HIDDEN = 'known to the house only';
@@ -38,8 +37,8 @@ export const privateNotes = (name: string) =>
     name,
     class: `Note${name.replaceAll('-', '')}`,
     fields: class extends NoteInput {},
-    kept: { tenant: Prop({ type: Types.ObjectId, required: true }), secret, deletedAt: Prop({ type: Date }) },
-    isolationFields: { all: { tenant: currentTenant } },
+    ...OF_TENANT,
+    kept: { ...OF_TENANT.kept, secret, deletedAt: Prop({ type: Date }) },
     archive: { field: 'deletedAt' },
   });
 

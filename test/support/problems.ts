@@ -36,11 +36,9 @@ function titleOf(code: string): string {
 
 /** Asserts a validation error that has exactly these faults. */
 export function expectInvalid(response: TestResponse, instance: string, ...errors: Violation[]): void {
-  const [first] = errors;
-  const detail =
-    errors.length === 1
-      ? `The request is not valid: ${first?.detail}`
-      : `The request has ${errors.length} faults; the first: ${first?.detail}`;
+  const found =
+    errors.length === 1 ? 'The request is not valid' : `The request has ${errors.length} faults; the first`;
+  const detail = `${found}: ${errors[0]?.detail}`;
   expectProblem(response, { status: 400, code: 'VALIDATION_FAILED', detail, instance, errors });
 }
 
@@ -85,12 +83,7 @@ export function expectNoPath(response: TestResponse, instance: string): void {
 }
 
 /** Asserts the 405 of a method that a path does not have; the answer to HEAD has no body. */
-export function expectNoMethod(
-  response: TestResponse,
-  method: string,
-  instance: string,
-  allow: string,
-): void {
+export function expectNoMethod(response: TestResponse, method: string, instance: string, allow: string) {
   const detail = `${method} is not possible on this path. Allowed: ${allow}.`;
   if (method === 'HEAD') expect([response.status, response.text]).toEqual([405, '']);
   else expectProblem(response, { status: 405, code: 'METHOD_NOT_ALLOWED', detail, instance });

@@ -3,7 +3,15 @@ import { Decimal128, Double, Int32, Long, ObjectId } from 'bson';
 import { Types } from 'mongoose';
 import { CrudModule } from '../../src/common/crud/index.js';
 import { IsListOf, IsNested, IsNumber, IsText, IsWholeNumber } from '../../src/common/fields/index.js';
-import type { ModelField, ModelValue } from './query-model.js';
+import type {
+  ModelCondition,
+  ModelField,
+  ModelQuery,
+  ModelRecord,
+  ModelValue,
+  ModelWhere,
+} from './query-model.js';
+import type { Random } from './random.js';
 import { createTestApp, serviceWith, type TestApp } from './test-app.js';
 
 class SampleInput {
@@ -52,7 +60,7 @@ const TEXTS = [
 const NAMES = TEXTS.filter((one) => /\S/.test(one));
 const DAYS = ['0001-01-01T00:00:00Z', '1969-12-31T23:59:59.999Z', '2026-01-01T00:00:00Z'];
 const MOMENTS = [...DAYS, '2026-01-01T00:00:00.001Z'].map((text) => Date.parse(text));
-export const IDS = ['000000000000000000000000', '665f1c2ab7e3a90d4c8b4567', 'ffffffffffffffffffffffff'];
+const IDS = ['000000000000000000000000', '665f1c2ab7e3a90d4c8b4567', 'ffffffffffffffffffffffff'];
 
 const text = (path: string, pool: readonly string[] = TEXTS): ModelField => ({ path, kind: 'string', pool });
 const number = (path: string, pool: readonly number[]): ModelField => ({ path, kind: 'number', pool });
@@ -83,7 +91,7 @@ const kept = {
 };
 
 const WHOLE = [-2_147_483_648, -1, 0, 1, 2, 2_147_483_647];
-export const REAL = [-1.5, -0, 0.1, 1, 1e300, 5e-324];
+const REAL = [-1.5, -0, 0.1, 1, 1e300, 5e-324];
 const COLOURS = { path: 'colour', kind: 'enum', pool: ['red', 'green', 'blue'] } as const;
 const LEVELS = { path: 'level', kind: 'enum', pool: [1, 2, 3] } as const;
 const withZero = (value: ModelValue) => `${Number(value).toFixed(2)}0`;
@@ -156,4 +164,94 @@ export function createQueriedApp(): Promise<TestApp> {
   const query = { filter: SAMPLE_FILTERS.map(({ path }) => path) as 'title'[], sort: SAMPLE_ORDERS as [] };
   const samples = CrudModule.forFeature({ entity: Sample, input: SampleInput, name: 'samples', query });
   return createTestApp({ root: serviceWith({ imports: [samples] }) });
+}
+
+const ALL = ['eq', 'ne', 'in', 'nin', 'exists'];
+const ORDERED = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'];
+const OPERATORS: Record<ModelField['kind'], readonly string[]> = {
+  string: [...ALL, 'contains', 'startsWith'],
+  number: ORDERED,
+  timestamp: ORDERED,
+  boolean: ['eq', 'ne', 'exists'],
+  identifier: ALL,
+  enum: ALL,
+};
+
+const asIs = (value: ModelValue): unknown => value;
+
+/** A record as the model knows it, and as it is stored. */
+export function madeRecord(random: Random, fields: QueriedResource['fields'], collection: string) {
+  const _id = Array.from({ length: 24 }, () => random.below(16).toString(16)).join('');
+  const model: ModelRecord = { _id };
+  const stored: Record<string, unknown> = { _id: asId(_id), __v: 0 };
+  for (const [name, { field, list, stored: convert = asIs }] of Object.entries(fields)) {
+    const isKept = ['title', 'createdAt', 'updatedAt', 'tenant'].includes(name);
+    if (!isKept && random.chance(0.2)) continue;
+    if (!isKept && random.chance(0.1)) {
+      [model[name], stored[name]] = [null, null];
+      continue;
+    }
+    const values = random.draw(field.pool, list ? random.below(4) : 1);
+    model[name] = list ? values : values[0];
+    stored[name] = list ? values.map(convert) : convert(values[0] ?? '');
+  }
+  if (collection === 'samples') {
+    const size = random.pick([undefined, null, {}, { width: random.pick(REAL) }]);
+    const parts = [{}, { sku: null }, { sku: 'a' }, { sku: 'Tea', stock: 0 }, { stock: 2 }];
+    const some = random.pick([undefined, null, random.draw(parts, random.below(4))]);
+    for (const target of [model, stored]) {
+      if (size !== undefined) target.size = size;
+      if (some !== undefined) target.parts = some;
+    }
+  }
+  return { model, stored };
+}
+
+/** A query that the resource allows. */
+export function madeQuery(
+  random: Random,
+  { filters, orders, fields }: Pick<QueriedResource, 'filters' | 'orders' | 'fields'>,
+  records: ModelRecord[],
+): ModelQuery {
+  const conditions = new Map<string, ModelCondition>();
+  const add = (condition: ModelCondition) =>
+    conditions.set(condition.field.path + condition.operator, condition);
+  for (let i = random.below(4); i > 0; i--) add(madeCondition(random, random.pick(filters), records));
+  const order = random.pick(orders);
+  const first = filters.find(({ path }) => path === order[0]?.replace('-', ''));
+  // A filter that bounds the order, too.
+  if (first && random.chance(0.3)) add(madeCondition(random, first, records));
+  const reverse = order.map((key) => (key.startsWith('-') ? key.slice(1) : `-${key}`));
+  return {
+    conditions: [...conditions.values()],
+    sort: random.chance(0.5) ? order : reverse,
+    ...(random.chance(0.3) && { fields: random.draw([...Object.keys(fields), '_id'], 1 + random.below(3)) }),
+    ...(random.chance(0.5) && { window: { offset: random.below(20), limit: 1 + random.below(30) } }),
+  };
+}
+
+function madeCondition(random: Random, field: ModelField, records: ModelRecord[]): ModelCondition {
+  const pool = field.path === '_id' ? [...IDS, ...records.map(({ _id }) => _id)] : field.pool;
+  const operator = random.pick(OPERATORS[field.kind]);
+  if (operator === 'exists') return { field, operator, values: [random.chance(0.5)] };
+  const isList = operator === 'in' || operator === 'nin';
+  return { field, operator, values: random.draw(pool, isList ? 1 + random.below(6) : 1) };
+}
+
+/** The conditions of a query in a body, with so many levels at most. */
+export function madeWhere(
+  random: Random,
+  filters: ModelField[],
+  records: ModelRecord[],
+  levels = 4,
+): ModelWhere {
+  const inner = () => madeWhere(random, filters, records, levels - 1);
+  const kind = levels === 0 ? 0 : random.below(6);
+  if (kind === 1) return { not: inner() };
+  if (kind === 2) return { and: random.list(1, 3, inner) };
+  if (kind === 3) return { or: random.list(1, 4, inner) };
+  const condition = madeCondition(random, random.pick(filters), records);
+  const takesNull = ['eq', 'ne', 'in', 'nin'].includes(condition.operator);
+  if (takesNull && random.chance(0.2)) condition.values[0] = null;
+  return condition;
 }

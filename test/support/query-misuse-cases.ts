@@ -90,16 +90,8 @@ export const QUERY_CASES: MisuseCases = {
     [noText('inner')]: ['inner'],
   }),
   ...of('query.filter', { [undeclared]: ['text'] }, { output: () => ({}) }),
-  ...of(
-    'query.sort',
-    { [undeclared]: ['text'] },
-    { output: (record: object, caller: object) => ({ record, caller }) },
-  ),
-  ...of(
-    'query.search',
-    { [undeclared]: ['text'] },
-    { output: { type: Note, from: (record: object) => record } },
-  ),
+  ...of('query.sort', { [undeclared]: ['text'] }, { output: (_: object, caller: object) => caller }),
+  ...of('query.search', { [undeclared]: ['text'] }, { output: { type: Note, from: () => ({}) } }),
   ...hidden('query.filter', 'text', 'text'),
   ...hidden('query.sort', 'inner.a', 'inner.a'),
   ...hidden('query.search', 'inner.a', 'inner.a'),

@@ -22,11 +22,9 @@ export function sendRaw(
     ...(content.length > 0 && { 'Content-Length': String(content.length) }),
     ...headers,
   };
-  const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
-  return sendBytes(
-    url,
-    Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${head.join('')}\r\n`), content]),
-  );
+  const fields = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = Buffer.from(`${method} ${path} HTTP/1.1\r\n${fields.join('')}\r\n`);
+  return sendBytes(url, Buffer.concat([head, content]));
 }
 
 /** The head of a request, or all of one without a body, from its request line and the lines of its headers. */
@@ -78,10 +76,6 @@ function parse(received: Buffer[]): TestResponse {
   const [statusLine = '', ...fields] = head.split('\r\n');
   const headers = new Headers(fields.map((field) => field.split(/: ?([\s\S]*)/, 2) as [string, string]));
   const isJson = headers.get('content-type')?.includes('json') && content !== '';
-  return {
-    status: Number(statusLine.split(' ')[1]),
-    headers,
-    body: isJson ? JSON.parse(content) : content || undefined,
-    text: content,
-  };
+  const body: unknown = isJson ? JSON.parse(content) : content || undefined;
+  return { status: Number(statusLine.split(' ')[1]), headers, body, text: content };
 }

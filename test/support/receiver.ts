@@ -38,12 +38,11 @@ export class Receiver extends Loopback<http.Server> {
   private constructor() {
     super(http.createServer());
     this.server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      let body = '';
+      request.setEncoding('utf8').on('data', (text: string) => (body += text));
       request.on('end', () => {
         const { url: path = '', headers } = request;
-        const body = Buffer.concat(chunks).toString();
-        this.received.push({ path, headers: headers as Record<string, string>, body });
+        this.received.push({ path, headers: headers as Received['headers'], body });
         this.answer(request, response);
       });
     });

@@ -1,30 +1,27 @@
-import { Injectable, type Type } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import type { CrudOptions, CrudReference } from '../../src/common/crud/index.js';
 import { IsListOf, IsReference, IsText, IsTimestamp } from '../../src/common/fields/index.js';
-import { claim, currentTenant, routeParam } from '../../src/common/tenancy/index.js';
+import { claim, routeParam } from '../../src/common/tenancy/index.js';
+import { AdminGuard } from './guarded-app.js';
 import { created } from './records.js';
 import { createResourceApp } from './resource-app.js';
 import { below, type Made, OF_TENANT, type Outline, resource } from './resource.js';
 import { ACME, GLOBEX, tokenOf } from './tenants.js';
 import type { TestApp } from './test-app.js';
 
-class NameInput {
-  @IsText({ max: 1_000 }) name!: string;
-}
-
 const optional = { optional: true };
-const { kept } = OF_TENANT;
-const ofTenant = { tenant: currentTenant };
-const written = { create: ofTenant, update: ofTenant, del: ofTenant };
-const named = (outline: Outline) => resource({ fields: NameInput, ...outline });
+const { kept, isolationFields } = OF_TENANT;
+const written = { create: isolationFields.all, update: isolationFields.all, del: isolationFields.all };
+const name = IsText({ max: 1_000 });
+const named = (outline: Outline) => resource({ fields: { name }, ...outline });
 
 /** Of one tenant, and hidden in part. */
 const teams = named({
   name: 'teams',
   kept: { ...kept, password: Prop({ type: String, select: false, default: 'secret' }) },
-  isolationFields: { all: ofTenant },
+  isolationFields,
 });
 /** Public unless it is archived, and shown otherwise to its own tenant. */
 const articles = named({
@@ -44,7 +41,7 @@ const sections = named({ name: 'sections', ...OF_TENANT });
 /** Everybody's who may read the section that it is below of. */
 const leaves = below(sections, {
   name: 'leaves',
-  fields: NameInput,
+  fields: { name },
   kept: { realm: Prop({ type: String }) },
   isolationFields: { all: { realm: claim('realm') } },
   references: { section: { to: sections.entity } },
@@ -56,63 +53,48 @@ const shops = named({
   isolationFields: { all: { region: routeParam('region') } },
 });
 
-@Injectable()
-class NobodyGuard {
-  canActivate(): boolean {
-    return false;
-  }
-}
-
-const memos = named({ name: 'memos', routes: { get: { guards: [NobodyGuard] } } });
+const memos = named({ name: 'memos', routes: { get: { guards: [AdminGuard] } } });
 const drafts = named({ name: 'drafts', disable: ['get'] });
 
-const reference = (to: () => CrudOptions<Made, Made>) =>
-  IsReference((): Type<object> => to().entity, optional);
-
 class LineInput {
-  @reference(() => articles) article?: string;
+  @IsReference(() => articles.entity, optional) article?: string;
   @IsText({ max: 20 }) note!: string;
 }
 
-class ItemInput extends NameInput {
-  @reference(() => teams) team?: string;
-  @IsListOf(IsReference(() => articles.entity), { max: 1_000, ...optional }) articles?: string[];
-  @IsListOf(() => LineInput, { max: 9, ...optional }) lines?: LineInput[];
-  @reference(() => diaries) diary?: string;
-  @reference(() => leaves) leaf?: string;
-  @reference(() => shops) shop?: string;
-  @reference(() => memos) memo?: string;
-  @reference(() => drafts) draft?: string;
-  @reference(() => items) next?: string;
-}
+const single = { team: teams, diary: diaries, leaf: leaves, shop: shops, memo: memos, draft: drafts };
+const eachSingle = <T>(make: (to: CrudOptions<Made, Made>) => T) =>
+  Object.fromEntries(Object.entries(single).map(([field, to]) => [field, make(to)]));
+const article = IsReference(() => articles.entity);
+const fields = {
+  name,
+  ...eachSingle((to) => IsReference(() => to.entity, optional)),
+  articles: IsListOf(article, { max: 1_000, ...optional }),
+  lines: IsListOf(() => LineInput, { max: 9, ...optional }),
+  next: IsReference((): Type<object> => items.entity, optional),
+};
 
 /** Fields of referred records that items and tasks can be filtered by. */
 export const FILTERS = 'team.name team._id diary.name leaf.name shop.name memo.name draft.name'.split(' ');
 const query = { filter: FILTERS };
 const items: CrudOptions<Made, Made> = resource({
   name: 'items',
-  fields: ItemInput,
+  fields,
   kept: { ...kept, reviewer: Prop({ type: Types.ObjectId, select: false }) },
   query,
   isolationFields: written,
 });
 /** The same records, read by their tenant. */
-const tasks = resource({ name: 'tasks', fields: ItemInput, query, ...OF_TENANT });
+const tasks = resource({ name: 'tasks', fields, query, ...OF_TENANT });
 
 // Unchecked, so that the tests can refer to anything.
-const unchecked = (to: CrudReference['to']): CrudReference => ({ to, check: false });
+const unchecked = ({ entity }: CrudOptions<Made, Made>): CrudReference => ({ to: entity, check: false });
 const references = {
-  team: unchecked(teams.entity),
-  articles: unchecked(articles.entity),
-  'lines.article': unchecked(articles.entity),
-  diary: unchecked(diaries.entity),
-  leaf: unchecked(leaves.entity),
-  shop: unchecked(shops.entity),
-  memo: unchecked(memos.entity),
-  draft: unchecked(drafts.entity),
-  next: unchecked(items.entity),
+  ...eachSingle(unchecked),
+  articles: unchecked(articles),
+  'lines.article': unchecked(articles),
+  next: unchecked(items),
 };
-items.references = { ...references, reviewer: unchecked(teams.entity) };
+items.references = { ...references, reviewer: unchecked(teams) };
 tasks.references = references;
 /** The paths that items and tasks can have expanded, as an error lists them. */
 export const PATHS = Object.keys(references).join(', ');

@@ -68,7 +68,8 @@ export function below(parent: CrudOptions<Made, Made>, outline: Outline): CrudOp
 /** The module of such a resource. */
 export const feature = (outline: Outline): DynamicModule => CrudModule.forFeature(resource(outline));
 
-function withFields(type: Type<object>, fields: Fields): Type<object> {
+/** A class with the decorators of such fields. */
+export function withFields(type: Type<object>, fields: Fields): Type<object> {
   for (const [name, decorators] of Object.entries(fields)) {
     for (const decorate of [decorators].flat()) decorate(type.prototype as object, name);
   }

@@ -3,15 +3,8 @@ import { spawnSync, type SpawnSyncOptions } from 'node:child_process';
 /** For compilers, browsers and fresh starts, on a machine that is busy. Unit: milliseconds. */
 export const TOOLS_MS = 900_000;
 
-/** How a program ended, and what it said. */
-export interface Ended {
-  status: number | null;
-  stdout: string;
-  stderr: string;
-}
-
 /** Runs a program to its end. */
-export function run(command: string, args: readonly string[], options: SpawnSyncOptions = {}): Ended {
+export function run(command: string, args: readonly string[], options: SpawnSyncOptions = {}) {
   const { status, stdout, stderr } = spawnSync(command, args, { ...options, encoding: 'utf8' });
   return { status, stdout, stderr };
 }

@@ -38,13 +38,6 @@ export function useServices() {
   return services;
 }
 
-/** How a process ended, and what it said. */
-export interface Ended {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
-
 /** Builds the service where there is no build or an old one. */
 export function buildService(): void {
   const program = "await (await import('./scripts/build-if-missing.js')).buildBundles()";
@@ -63,16 +56,13 @@ const LENIENT = { MAX_EVENT_LOOP_DELAY_MS: '0', MAX_WAIT_MS: '4000' };
 export class ServiceProcess {
   private stdout = '';
   private stderr = '';
-  private readonly exit: Promise<Ended>;
+  private readonly exit: Promise<{ code: number | null; stdout: string; stderr: string }>;
 
   private constructor(private readonly child: ChildProcess) {
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
-    this.exit = once(child, 'close').then(([code]) => ({
-      code: code as number | null,
-      stdout: this.stdout,
-      stderr: this.stderr,
-    }));
+    const closed = once(child, 'close') as Promise<[number | null]>;
+    this.exit = closed.then(([code]) => ({ code, stdout: this.stdout, stderr: this.stderr }));
   }
 
   /**
@@ -81,21 +71,12 @@ export class ServiceProcess {
    * @param limit Of `ulimit`: `-f 512` lets no file grow beyond 512 blocks, as on a full disk.
    * @param cwd Folder that it runs in. @default the one of the project
    */
-  static spawn(
-    env: Record<string, string | undefined>,
-    args: string[] = ['dist/bundle/main.js'],
-    limit?: string,
-    cwd?: string,
-  ): ServiceProcess {
+  static spawn(env: Variables, args = ['dist/bundle/main.js'], limit?: string, cwd?: string): ServiceProcess {
     const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
     const limited = limit === undefined ? [] : ['sh', '-c', `ulimit ${limit}; exec "$@"`, 'sh'];
     const [command = '', ...rest] = [...limited, process.execPath, ...args];
-    const child = spawn(command, rest, {
-      cwd,
-      env: { ...inherited, ...LENIENT, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    return new ServiceProcess(child);
+    const all = { ...inherited, ...LENIENT, ...env };
+    return new ServiceProcess(spawn(command, rest, { cwd, env: all, stdio: ['ignore', 'pipe', 'pipe'] }));
   }
 
   /** Number of the process; undefined if it could not be started. */
@@ -129,8 +110,8 @@ export class ServiceProcess {
     this.child.kill(signal);
   }
 
-  /** Waits for the end of the process. */
-  ended(): Promise<Ended> {
+  /** Waits for the end of the process: its code, and what it said. */
+  ended() {
     return this.exit;
   }
 }

@@ -45,7 +45,7 @@ export class TcpProxy {
     this.mode = mode;
     // What a hanging connection has swallowed is gone; it cannot be gone on with.
     if (mode === 'refuse' || (mode === 'pass' && before === 'hang')) this.drop();
-    if (mode === 'refuse' && before !== 'refuse') await this.stopListening();
+    if (mode === 'refuse' && before !== 'refuse') await once(this.server.close(), 'close');
     if (mode !== 'refuse' && before === 'refuse') await this.listen();
     for (const client of this.clients) this.readOrHold(client);
   }
@@ -62,7 +62,7 @@ export class TcpProxy {
 
   async close(): Promise<void> {
     this.drop();
-    if (this.server.listening) await this.stopListening();
+    if (this.server.listening) await once(this.server.close(), 'close');
   }
 
   private accept(client: Socket): void {
@@ -88,14 +88,7 @@ export class TcpProxy {
   }
 
   private async listen(): Promise<void> {
-    this.server.listen(this.port, '127.0.0.1');
-    await once(this.server, 'listening');
+    await once(this.server.listen(this.port, '127.0.0.1'), 'listening');
     this.port = (this.server.address() as AddressInfo).port;
-  }
-
-  private async stopListening(): Promise<void> {
-    const closed = once(this.server, 'close');
-    this.server.close();
-    await closed;
   }
 }

@@ -54,11 +54,8 @@ export class TestApp {
   }
 
   /** Sends one request; `path` may carry a query. */
-  async request(
-    method: string,
-    path: string,
-    { body, headers, token }: TestRequest = {},
-  ): Promise<TestResponse> {
+  async request(method: string, path: string, sent: TestRequest = {}): Promise<TestResponse> {
+    const { body, headers, token } = sent;
     const response = await fetch(this.url + path, {
       method,
       redirect: 'manual',
@@ -67,21 +64,17 @@ export class TestApp {
         ...(token !== undefined && { Authorization: `Bearer ${token}` }),
         ...headers,
       },
-      body:
-        body === undefined || typeof body === 'string' ? (body as string | undefined) : JSON.stringify(body),
+      body: typeof body === 'string' ? body : JSON.stringify(body),
     });
     const text = await response.text();
-    const parsed = parsedBody(response.headers.get('content-type'), text);
     const [pathname = path, query = ''] = path.split('?');
-    (await this.apiDocument()).check({
-      method,
-      path: pathname,
-      query,
+    const told = {
       status: response.status,
       headers: response.headers,
-      body: parsed,
-    });
-    return { status: response.status, headers: response.headers, body: parsed, text };
+      body: parsedBody(response.headers.get('content-type'), text),
+    };
+    (await this.apiDocument()).check({ method, path: pathname, query, ...told });
+    return { ...told, text };
   }
 
   get = (path: string, request?: TestRequest) => this.request('GET', path, request);
@@ -165,12 +158,8 @@ export function serviceWith({ imports = [], ...added }: ModuleMetadata): typeof 
 }
 
 /** Starts a service on a free port and a database of its own. */
-export async function createTestApp({
-  env = {},
-  root = AppModule.forRoot,
-  api,
-  limits,
-}: TestAppOptions = {}): Promise<TestApp> {
+export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const { env = {}, root = AppModule.forRoot, api, limits } = options;
   const uri = env.MONGODB_URI ?? freshDatabaseUri();
   const environment = readEnvironment({
     NODE_ENV: 'test',
@@ -183,11 +172,9 @@ export async function createTestApp({
     MONGODB_URI: uri,
   });
   const logLines: Record<string, unknown>[] = [];
-  const app = await createApp(root(environment, new DatabaseServer({ uri })), environment, {
-    log: createLog(environment.logLevel, collecting(logLines)),
-    api,
-    limits,
-  });
+  const log = createLog(environment.logLevel, collecting(logLines));
+  const module = root(environment, new DatabaseServer({ uri }));
+  const app = await createApp(module, environment, { log, api, limits });
   const client = new mongoose.mongo.MongoClient(uri);
   const written = env.MONGODB_URI === undefined ? new Set<string>() : undefined;
   if (written) {
@@ -206,13 +193,11 @@ export async function createTestApp({
   return new TestApp(app, await app.getUrl(), client.db(), logLines, client, written);
 }
 
-/** Commands that can make records. */
-const WRITES: ReadonlySet<string> = new Set(['insert', 'update', 'findAndModify']);
-
 /** Notes the collections that a client writes to: to empty all before each test takes longer than many a test. */
 function noteWrites(client: mongoose.mongo.MongoClient, written: Set<string>): void {
   client.on('commandStarted', ({ commandName, command }) => {
-    if (WRITES.has(commandName)) written.add(command[commandName] as string);
+    const makesRecords = ['insert', 'update', 'findAndModify'].includes(commandName);
+    if (makesRecords) written.add(command[commandName] as string);
   });
 }
 

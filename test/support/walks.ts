@@ -21,18 +21,17 @@ export interface Walk {
   request?: TestRequest;
 }
 
+const idsOf = ({ results }: CursorPage) => results.map(({ _id }) => _id);
+
 /** One page; it must succeed. */
 export async function pageOf(
   { app, path, query = {}, limit, request }: Walk,
   place: Partial<Record<'after' | 'before' | 'offset', string>> = {},
 ): Promise<CursorPage> {
   const parameters = new URLSearchParams({ ...query, ...place, limit: String(limit()) });
-  const { status, body } = await app.get(`${path}?${parameters.toString()}`, request);
-  expect({ status, body: body as unknown }).toMatchObject({
-    status: 200,
-    body: { results: expect.any(Array) },
-  });
-  return body as CursorPage;
+  const answer = await app.get(`${path}?${parameters.toString()}`, request);
+  expect(answer).toMatchObject({ status: 200, body: { results: expect.any(Array) } });
+  return answer.body as CursorPage;
 }
 
 /** The identifiers from a first page to the end, by `next` alone, and the last page. */
@@ -66,9 +65,5 @@ export async function walkBack(walk: Walk, from: CursorPage): Promise<string[]> 
 /** Every order that a resource declares, as its own error lists them. */
 export async function ordersOf(app: TestApp, path: string, request?: TestRequest): Promise<string[]> {
   const { body } = await app.get(`${path}?limit=1&sort=-`, request);
-  return /Allowed: (.*)\.$/.exec((body as { detail: string }).detail)?.[1]?.split('; ') ?? [];
-}
-
-function idsOf({ results }: CursorPage): string[] {
-  return results.map(({ _id }) => _id);
+  return /Allowed: (.*)\.$/.exec(body.detail as string)?.[1]?.split('; ') ?? [];
 }

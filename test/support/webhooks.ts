@@ -1,14 +1,11 @@
-import type { DynamicModule } from '@nestjs/common';
 import { Types } from 'mongoose';
-import type { DatabaseServer } from '../../src/common/database/index.js';
-import type { Environment } from '../../src/config/index.js';
+import type { Variables } from '../../src/config/index.js';
 import { NotificationsModule } from '../../src/common/notifications/notifications.module.js';
 import type { TargetCheck } from '../../src/common/notifications/subscriptions/subscriptions.service.js';
 import { PostsModule } from '../../src/posts/posts.module.js';
-import { freshDatabaseUri } from './mongodb.js';
 import { resourceRoot } from './resource-app.js';
 import { acme } from './tenants.js';
-import { createTestApp, type TestApp, useApp } from './test-app.js';
+import { type TestApp, useTestApp } from './test-app.js';
 
 /** Where subscriptions are made. */
 export const SUBSCRIPTIONS = '/subscriptions';
@@ -22,31 +19,18 @@ export const WHOLE_SECRET = expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) 
 type Sent = Record<string, string>;
 
 /** A service with posts and notifications that resolves no names, emptied before each of the tests around. */
-export function useWebhookApp(checkTarget?: TargetCheck): TestApp {
-  const app = useApp(() => createWebhookApp({}, checkTarget));
+export function useWebhookApp(
+  env: Variables = {},
+  checkTarget: TargetCheck = () => Promise.resolve(undefined),
+): TestApp {
+  const targets = { allowPrivate: true, httpsOnly: false };
+  const notifications = NotificationsModule.forRoot({ worker: false, targets, checkTarget });
+  const app = useTestApp({
+    root: (environment, database) => resourceRoot(environment, database, [PostsModule, notifications]),
+    env: { WORKER: 'off', ...env },
+  });
   beforeEach(() => app.empty());
   return app;
-}
-
-/** Two processes of that service over one database. */
-export function useTwoWebhookApps(): [TestApp, TestApp] {
-  const env = { MONGODB_URI: freshDatabaseUri() };
-  const apps: [TestApp, TestApp] = [useApp(() => createWebhookApp(env)), useApp(() => createWebhookApp(env))];
-  beforeEach(() => apps[0].empty());
-  return apps;
-}
-
-function createWebhookApp(
-  env: Record<string, string>,
-  checkTarget: TargetCheck = () => Promise.resolve(undefined),
-): Promise<TestApp> {
-  const targets = { allowPrivate: true, httpsOnly: false };
-  const root = (environment: Environment, database: DatabaseServer): DynamicModule =>
-    resourceRoot(environment, database, [
-      PostsModule,
-      NotificationsModule.forRoot({ worker: false, targets, checkTarget }),
-    ]);
-  return createTestApp({ root, env: { WORKER: 'off', ...env } });
 }
 
 /** What a tenant does with its subscriptions, that of ACME unless another token is given. */
@@ -63,10 +47,4 @@ export function subscriber(app: TestApp, token = acme) {
       app.post(`${at(id)}/${action}`, undefined, { token, headers }),
     stored: (id: string) => app.database.collection('subscriptions').findOne({ _id: new Types.ObjectId(id) }),
   };
-}
-
-/** Leaves the keys of requests as a process does that dies before it can keep its answers. */
-export async function forgetAnswers({ database }: TestApp): Promise<void> {
-  const forgotten = { $unset: { answer: 1 as const }, $set: { leaseUntil: new Date() } };
-  await database.collection('idempotency_keys').updateMany({}, forgotten);
 }

@@ -1,7 +1,6 @@
 /** @mongodb */
 import { type CanActivate, Injectable } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
-import { CrudModule, type CrudService, getCrudServiceToken } from '../../src/common/crud/index.js';
 import { IsText, IsTimestamp } from '../../src/common/fields/index.js';
 import { NotificationsModule } from '../../src/common/notifications/index.js';
 import {
@@ -17,8 +16,8 @@ import { EventClient } from '../support/event-client.js';
 import { eventually } from '../support/eventually.js';
 import { Receiver } from '../support/receiver.js';
 import { requestsOf } from '../support/requests-of.js';
-import { createResourceApp } from '../support/resource-app.js';
-import { type Made, type Outline, resource } from '../support/resource.js';
+import { createResourceApp, serviceIn } from '../support/resource-app.js';
+import { type Outline, resource } from '../support/resource.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
 import type { TestApp } from '../support/test-app.js';
 
@@ -62,26 +61,16 @@ const resources = Object.entries({ ...SHOWN, ...OTHERS }).flatMap(([isolation, o
       isolationFields: { all: TENANT },
       ...outline,
       name: archive ? `${isolation}-archived` : isolation,
-      class: `${isolation.replace(/^./, (first) => first.toUpperCase())}${archive ? 'archived' : ''}`,
       archive,
       events: isolation in SHOWN || { data: 'id' },
     }),
   ),
 );
 
-const PEOPLE = [
-  { sub: 'ada', tenant: ACME },
-  { sub: 'bob', tenant: ACME },
-  { sub: 'eve', tenant: GLOBEX },
-];
+const PEOPLE = Object.entries({ ada: ACME, bob: ACME, eve: GLOBEX });
 
 /** A record that has been written, and the texts that it has had. */
-interface Written {
-  readonly name: string;
-  readonly tenant: string;
-  readonly id: string;
-  readonly texts: readonly string[];
-}
+type Written = Readonly<Record<'name' | 'tenant' | 'id', string> & { texts: string[] }>;
 
 describe('events', () => {
   let app: TestApp;
@@ -92,7 +81,7 @@ describe('events', () => {
   beforeAll(async () => {
     app = await createResourceApp(
       NotificationsModule.forRoot({ targets: { allowPrivate: true, httpsOnly: false } }),
-      ...resources.map((options) => CrudModule.forFeature(options)),
+      ...resources,
     );
     for (const tenant of [ACME, GLOBEX]) {
       const receiver = await Receiver.start();
@@ -100,13 +89,11 @@ describe('events', () => {
       const events = resources.map(({ name }) => `${name}.*`);
       await requestsOf(app, tokenOf(tenant)).create('/subscriptions', { url: receiver.url, events });
     }
-    for (const { sub, tenant } of PEOPLE) {
-      const client = await EventClient.open(app.url, { token: tokenFor(sub, tenant) });
-      streams.push({ client, tenant });
-    }
+    for (const [sub, tenant] of PEOPLE)
+      streams.push({ client: await EventClient.open(app.url, { token: tokenFor(sub, tenant) }), tenant });
     // A database that is busy with other tests may answer too late: then with another record.
     for (const { name, entity } of resources)
-      for (const { sub, tenant } of PEOPLE)
+      for (const [sub, tenant] of PEOPLE)
         written.push(await eventually(() => writeAll(name, entity as never, sub, tenant)));
   });
   afterAll(async () => {
@@ -125,7 +112,7 @@ describe('events', () => {
     const id = await person.create(`/${name}`, { text: texts[0] });
     const path = `/${name}/${id}`;
     expect(await person.status('PATCH', path, { text: texts[1] })).toBe(200);
-    const service = app.app.get<CrudService<Made, Made>>(getCrudServiceToken(entity));
+    const service = serviceIn(app, entity);
     const moved = { owner: 'another', members: ['another'], team: 'another' };
     await service.update(unrestrictedScope(), id, { ...moved, text: texts[2] });
     const back = { owner: sub, members: [sub], team: `team of ${sub}` };
@@ -149,22 +136,16 @@ describe('events', () => {
     await eventually(() => {
       for (const { id, name, tenant } of written) {
         const last = `"${name}.${name.endsWith('-archived') ? 'restored' : 'deleted'}"`;
-        for (const bytes of arrivedAt(tenant))
-          expect(bytes.split('\n').filter((line) => line.includes(id) && line.includes(last))).toHaveLength(
-            1,
-          );
+        const isLast = (line: string) => line.includes(id) && line.includes(last);
+        for (const bytes of arrivedAt(tenant)) expect(bytes.split('\n').filter(isLast)).toHaveLength(1);
       }
     });
   });
 
-  it('show a record to a tenant whose callers can all read it', () => {
-    for (const one of written.filter(isShown))
-      for (const shown of textsAt(one)) expect([one.name, shown]).toEqual([one.name, one.texts]);
-  });
-
-  it('show nothing of a record that a caller of the tenant cannot read, at no moment', () => {
-    for (const one of written.filter((each) => !isShown(each)))
-      for (const shown of textsAt(one)) expect([one.name, shown]).toEqual([one.name, []]);
+  it('show a record to a tenant whose callers can all read it, and nothing of others, at no moment', () => {
+    for (const one of written)
+      for (const shown of textsAt(one))
+        expect([one.name, shown]).toEqual([one.name, isShown(one) ? one.texts : []]);
   });
 
   it('tell another tenant nothing, not even an identifier', () => {

@@ -1,12 +1,11 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
 import { Schema as MongooseSchema, Types } from 'mongoose';
-import { CrudModule, type CrudService, getCrudServiceToken } from '../../src/common/crud/index.js';
 import { IsText, IsTextList } from '../../src/common/fields/index.js';
 import { claim, currentTenant, scopeOf } from '../../src/common/tenancy/index.js';
 import { requestsOf } from '../support/requests-of.js';
 import { feature, type Made, resource } from '../support/resource.js';
-import { useResourceApp } from '../support/resource-app.js';
+import { serviceIn, useResourceApp } from '../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
 
 const list = IsTextList({ maxEntries: 9, entry: { max: 20 }, optional: true });
@@ -20,31 +19,30 @@ const messages = resource({
   bulk: true,
 });
 
-type Plan = Made & { people?: string[] };
 const plans = resource({
   name: 'plans',
   kept: { tenants: Prop({ type: [Types.ObjectId] }), people: Prop({ type: [String] }) },
   isolationFields: { all: { tenants: currentTenant, people: claim('sub') } },
   query: { search: ['text'] },
   hooks: {
-    beforeCreate: ({ record }) => move(record, 'moved'),
-    beforeUpdate: ({ record }) => move(record as Plan, 'left'),
+    beforeCreate: ({ record }) => move(record),
+    beforeUpdate: ({ record }) => move(record),
   },
 });
 
-function move(record: Plan, word: string): void {
+function move(record: Made & { people?: string[] }): void {
   if (record.text === 'shared') record.people?.push('bob');
-  if (record.text === word) record.people = ['bob'];
+  if (record.text === 'moved') record.people = ['bob'];
 }
 
 describe('isolation by a list', () => {
-  const app = useResourceApp(CrudModule.forFeature(messages), CrudModule.forFeature(plans));
+  const app = useResourceApp(messages, plans);
   beforeEach(() => app.empty());
   const caller = (sub: string, tenant = ACME) => requestsOf(app, tokenOf(tenant, { sub }));
   const [ada, bob, eve] = [caller('ada'), caller('bob'), caller('eve')];
   const create = (body: object, by = ada) => by.create('/messages', body);
 
-  it('lets everybody in who is in the list, and a create adds the caller', async () => {
+  it('lets everybody in who is in the list, and adds who creates the record', async () => {
     const path = `/messages/${await create({ text: 'tea', participants: ['bob'] })}`;
     expect(await bob.get(path)).toMatchObject({ participants: ['bob', 'ada'] });
     expect([await ada.status('GET', path), await eve.status('GET', path)]).toEqual([200, 404]);
@@ -97,7 +95,7 @@ describe('isolation by a list', () => {
     const id = await create({ text: 'tea', participants: [...eight, 'ada'] });
     await create({ text: 'tea', participants: eight });
     const long = { participants: [...eight, 'bob', 'ada'] };
-    const { errors } = (await ada.send('PATCH', `/messages/${id}`, long)).body as { errors: object[] };
+    const { errors } = (await ada.send('PATCH', `/messages/${id}`, long)).body;
     expect(errors).toMatchObject([{ pointer: '/participants' }]);
     const full = { text: 'tea', participants: [...eight, 'bob'] };
     const { status, body } = await ada.send('POST', '/messages', full);
@@ -109,11 +107,9 @@ describe('isolation by a list', () => {
 
   it('works in bulk, and in code', async () => {
     const operations = [{ create: { text: 'tea', participants: ['bob'] } }];
-    const { body } = await ada.send('POST', '/messages/bulk', { operations });
-    expect(body.results).toMatchObject([{ status: 201 }]);
+    expect(await ada.status('POST', '/messages/bulk', { operations })).toBe(200);
     expect(await bob.texts('/messages')).toEqual(['tea']);
-    const token = getCrudServiceToken(messages.entity);
-    const service = app.app.get<CrudService<Made, Made>>(token, { strict: false });
+    const service = serviceIn(app, messages.entity);
     const made = await service.create(scopeOf({ participants: 'eve' }), { text: 'in code' });
     expect(await eve.texts('/messages')).toEqual(['in code']);
     const hidden = service.get(scopeOf({ participants: 'bob' }), made._id);
@@ -121,19 +117,17 @@ describe('isolation by a list', () => {
   });
 
   it('holds for two lists, and hooks may add to them but not move a record', async () => {
-    const [shared, own] = [
-      await ada.create('/plans', { text: 'shared' }),
-      await ada.create('/plans', { text: 'own' }),
-    ];
+    const plan = async (text: string) => `/plans/${await ada.create('/plans', { text })}`;
+    const [shared, own] = [await plan('shared'), await plan('own')];
     const statuses = (path: string) =>
       Promise.all([ada, bob, caller('ada', GLOBEX)].map((reader) => reader.status('GET', path)));
-    expect(await statuses(`/plans/${shared}`)).toEqual([200, 200, 404]);
-    expect(await statuses(`/plans/${own}`)).toEqual([200, 404, 404]);
-    expect(await ada.get('/plans?q=own')).toMatchObject([{ _id: own }]);
+    expect(await statuses(shared)).toEqual([200, 200, 404]);
+    expect(await statuses(own)).toEqual([200, 404, 404]);
+    expect(await ada.texts('/plans?q=own')).toEqual(['own']);
     expect(await ada.status('POST', '/plans', { text: 'moved' })).toBe(500);
-    expect(await ada.status('PATCH', `/plans/${own}`, { text: 'left' })).toBe(500);
-    expect(await ada.status('PATCH', `/plans/${own}`, { text: 'shared' })).toBe(200);
-    expect(await bob.status('GET', `/plans/${own}`)).toBe(200);
+    expect(await ada.status('PATCH', own, { text: 'moved' })).toBe(500);
+    expect(await ada.status('PATCH', own, { text: 'shared' })).toBe(200);
+    expect(await bob.status('GET', own)).toBe(200);
     expect(await app.database.collection('plans').countDocuments()).toBe(2);
   });
 });

@@ -3,6 +3,7 @@ import { Controller, Get, SetMetadata, UseInterceptors } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import { CurrentScope, TenantInterceptor, type TenantScope } from '../../src/common/tenancy/index.js';
 import { ISOLATION } from '../../src/common/tenancy/tenant.guard.js';
+import { requestsOf } from '../support/requests-of.js';
 import { feature } from '../support/resource.js';
 import { useResourceApp } from '../support/resource-app.js';
 import { acme } from '../support/tenants.js';
@@ -51,14 +52,14 @@ describe('a mistake in isolation', () => {
 
   it('reaches no record if a source has no value', async () => {
     await app.database.collection('memos').insertOne({ text: 'A', createdAt: new Date(0) });
-    for (const [method, path, body] of [
-      ['GET', '/memos'],
-      ['GET', '/memos/count'],
-      ['POST', '/memos', { text: 'B' }],
-    ] as const) {
-      const response = await app.request(method, path, { body, token: acme });
-      expect([response.status, response.body.code]).toEqual([401, 'UNAUTHENTICATED']);
-    }
+    const { send } = requestsOf(app, acme);
+    const answers = [
+      send('GET', '/memos'),
+      send('GET', '/memos/count'),
+      send('POST', '/memos', { text: 'B' }),
+    ];
+    for (const { status, body } of await Promise.all(answers))
+      expect([status, body.code]).toEqual([401, 'UNAUTHENTICATED']);
     expect(await app.database.collection('memos').countDocuments()).toBe(1);
   });
 });

@@ -2,17 +2,19 @@
 import { OPERATION_LIMITS } from '../../src/common/database/index.js';
 import { describeCrudContract } from '../support/crud-contract.js';
 import * as cases from '../support/crud-contract/field-cases.js';
+import { NOBODY } from '../support/crud-contract/records.js';
 import { expectNotFound, expectInvalidId } from '../support/problems.js';
 import { useTestApp } from '../support/test-app.js';
 
 const { EMOJI, kept, NOT_TEXT, ODD_TEXTS, refused } = cases;
-const NOBODY = '0123456789abcdef01234567';
 const FULL = {
   title: 'Water the plants',
   description: 'Those on the balcony, too.',
   completed: true,
   dueAt: '2026-12-31T12:00:00.000Z',
 };
+const DESCRIPTION = '"description" must be a string of at most 10000 characters.';
+const COMPLETED = '"completed" must be true or false.';
 const DUE_AT =
   '"dueAt" must be an RFC 3339 timestamp, to the millisecond at most, such as 2026-01-31T09:00:00.000Z.';
 
@@ -38,6 +40,7 @@ const NOT_MOMENTS = [
 ].flatMap((texts) => texts.split(' '));
 
 const FILTERS = ['_id', 'title', 'completed', 'dueAt', 'createdAt', 'updatedAt'];
+const LIST = ['offset', 'limit', 'after', 'before', 'count', 'sort', 'fields', 'q', ...FILTERS];
 
 describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
   const app = useTestApp({ env: { TODOS_API: form } });
@@ -50,11 +53,7 @@ describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
     counts: form === 'generated',
     hasCursors: form === 'generated',
     parameters: {
-      list: [
-        'offset',
-        'limit',
-        ...(form === 'generated' ? ['after', 'before', 'count', 'sort', 'fields', 'q', ...FILTERS] : []),
-      ],
+      list: form === 'generated' ? LIST : ['offset', 'limit'],
       count: ['q', ...FILTERS],
       get: ['fields'],
     },
@@ -73,14 +72,8 @@ describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
     ],
     invalid: [
       ...cases.invalidTitles,
-      ...refused('description', '"description" must be a string of at most 10000 characters.', [
-        ...NOT_TEXT,
-        'd'.repeat(10_001),
-        EMOJI.repeat(10_001),
-      ]),
-      ...refused('completed', '"completed" must be true or false.', [
-        ...['true', 'false', '', 1, 0, [], [true], {}, { $ne: true }],
-      ]),
+      ...refused('description', DESCRIPTION, [...NOT_TEXT, 'd'.repeat(10_001), EMOJI.repeat(10_001)]),
+      ...refused('completed', COMPLETED, ['true', 'false', '', 1, 0, [], [true], {}, { $ne: true }]),
       ...refused('dueAt', DUE_AT, [
         ...NOT_MOMENTS,
         ...['', '2026-12-31 12:00:00Z', ' 2026-12-31T12:00:00Z', '2026-12-31T12:00:00Z\n'],
@@ -90,42 +83,26 @@ describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
     ],
   });
 
-  describe('DELETE /todos/:id', () => {
-    it('removes the todo for good, and no other', async () => {
-      const stays = (await app.post('/todos', FULL)).body._id;
-      const goes = (await app.post('/todos', FULL)).body._id;
-      const { status, body } = await app.del(`/todos/${goes}`);
-      expect({ status, body }).toEqual({ status: 200, body: { deleted: true } });
-      expectNotFound(await app.get(`/todos/${goes}`), `/todos/${goes}`, 'Todo');
-      expectNotFound(await app.patch(`/todos/${goes}`, {}), `/todos/${goes}`, 'Todo');
-      expect((await app.get('/todos')).body).toEqual([expect.objectContaining({ _id: stays })]);
-      expect((await app.get('/todos?limit=1')).body.count).toBe(1);
-      expect(await app.database.collection('todos').countDocuments()).toBe(1);
-    });
-
-    it('answers 404 "Todo not found" if there is none, or if it is gone', async () => {
-      expectNotFound(await app.del(`/todos/${NOBODY}`), `/todos/${NOBODY}`, 'Todo');
-      const { _id } = (await app.post('/todos', FULL)).body;
-      await app.del(`/todos/${_id}`);
-      expectNotFound(await app.del(`/todos/${_id}`), `/todos/${_id}`, 'Todo');
-    });
-
-    it('refuses an id that is not 24 hexadecimal digits', async () => {
-      expectInvalidId(await app.del('/todos/all'), '/todos/all');
-    });
+  it('DELETE removes the todo for good, and no other; it is a 404 if there is none', async () => {
+    const stays = (await app.post('/todos', FULL)).body._id;
+    const goes = (await app.post('/todos', FULL)).body._id;
+    const { status, body } = await app.del(`/todos/${goes}`);
+    expect({ status, body }).toEqual({ status: 200, body: { deleted: true } });
+    expectNotFound(await app.get(`/todos/${goes}`), `/todos/${goes}`, 'Todo');
+    expectNotFound(await app.patch(`/todos/${goes}`, {}), `/todos/${goes}`, 'Todo');
+    for (const gone of [goes, NOBODY])
+      expectNotFound(await app.del(`/todos/${gone}`), `/todos/${gone}`, 'Todo');
+    expectInvalidId(await app.del('/todos/all'), '/todos/all');
+    expect((await app.get('/todos')).body).toEqual([expect.objectContaining({ _id: stays })]);
+    expect((await app.get('/todos?limit=1')).body.count).toBe(1);
+    expect(await app.database.collection('todos').countDocuments()).toBe(1);
   });
 
-  it('works without any credentials, and with any', async () => {
+  it('works without any credentials, and with any, and writes nothing into the limits that all operations share', async () => {
     const { _id } = (await app.post('/todos', FULL, { token: 'not a token' })).body;
     expect((await app.get(`/todos/${_id}`, { token: 'not a token' })).status).toBe(200);
+    expect((await app.patch(`/todos/${_id}`, { title: 'Tea' })).status).toBe(200);
     expect((await app.del(`/todos/${_id}`)).status).toBe(200);
-  });
-
-  it('writes nothing into the time limits that all operations share', async () => {
-    const { _id } = (await app.post('/todos', FULL)).body;
-    await app.get(`/todos/${_id}`);
-    await app.patch(`/todos/${_id}`, { title: 'Tea' });
-    await app.del(`/todos/${_id}`);
     expect(Object.keys(OPERATION_LIMITS)).toEqual(['maxTimeMS']);
   });
 
@@ -137,15 +114,12 @@ describe.each(['generated', 'handwritten'])('todos, %s', (form) => {
     if (form === 'generated')
       expect((await app.get('/todos?fields=title')).body).toEqual([{ _id: body[0]._id, title: 'Tea' }]);
     await app.patch(`/todos/${body[0]._id}`, { title: 'Coffee' });
-    expect((await app.get(`/todos/${body[0]._id}`)).body).toMatchObject({
-      title: 'Coffee',
-      completed: false,
-    });
+    const changed = { title: 'Coffee', completed: false };
+    expect((await app.get(`/todos/${body[0]._id}`)).body).toMatchObject(changed);
   });
 
-  if (form === 'handwritten') {
+  if (form === 'handwritten')
     it('has no count: "count" is taken for an id', async () => {
       expectInvalidId(await app.get('/todos/count'), '/todos/count');
     });
-  }
 });

@@ -25,9 +25,6 @@ import { feature, OF_TENANT, resource } from '../../support/resource.js';
 
 const [token, ofBob] = [tokenOf(ACME, { sub: 'ann' }), tokenOf(GLOBEX, { sub: 'bob' })];
 
-const DAY_MS = 86_400_000;
-
-/** Audited letters with a hidden field. */
 const letters = resource({
   name: 'letters',
   ...OF_TENANT,
@@ -46,7 +43,7 @@ class LettersController extends CrudController(letters) {
   }
 }
 
-/** Audited letters with a hidden field, stamps that a letter takes with it, notes with an archive, and a resource that shows the audit records. */
+/** Letters with a hidden field, stamps that a letter takes with it, notes with an archive, and what shows the audit records. */
 const AUDITED = [
   CrudModule.forFeature(letters, { controller: LettersController }),
   feature({
@@ -111,7 +108,10 @@ describe('the audit records of a resource', () => {
       __v: 1,
     });
     expect((createdAt as Date).getTime()).toBeGreaterThanOrEqual(before);
-    expect((expiresAt as Date).getTime() - (createdAt as Date).getTime()).toBe(30 * DAY_MS);
+    expect((expiresAt as Date).getTime() - (createdAt as Date).getTime()).toBe(30 * 86_400_000);
+    await serviceIn(app, letters.entity).create(scopeOf({ tenant: ACME }), { text: 'By a job' });
+    const [, inCode] = await settled();
+    expect([inCode?.tenant, inCode?.requestId, inCode?.address]).toEqual([rest.tenant, undefined, undefined]);
   });
 
   it('cover every single write: update, delete with its cascades, own action, archive and restore', async () => {
@@ -136,6 +136,8 @@ describe('the audit records of a resource', () => {
     expect(update?.changed).toEqual(['text']);
     expect([cascaded?.subject, cascaded?.address]).toEqual(['ann', '127.0.0.1']);
     expect(cascaded?.requestId).toBe(removed?.requestId);
+    // They have no values, and no name of a hidden field.
+    expect(JSON.stringify(await settled())).not.toMatch(/Dear|ashes|of a hook|secret/);
   });
 
   it('name nobody if a record goes with another whose caller cannot read it', async () => {
@@ -175,8 +177,7 @@ describe('the audit records of a resource', () => {
   it('keep many creates of one bulk request in their order', async () => {
     const texts = Array.from({ length: 200 }, (_, i) => `Letter ${i}`);
     await app.post('/letters/bulk', { operations: texts.map((text) => ({ create: { text } })) }, { token });
-    const stored = await app.database.collection('letters').find().sort({ createdAt: 1, _id: 1 }).toArray();
-    expect(each(stored, 'text')).toEqual(texts);
+    expect(each((await app.get('/letters', { token })).body, 'text')).toEqual(texts.reverse());
     expect(await settled()).toHaveLength(200);
   });
 
@@ -190,45 +191,26 @@ describe('the audit records of a resource', () => {
     expect(refused).toMatchObject({ outcome: 'refused', code: 'DUPLICATE_VALUE' });
   });
 
-  it('do not cover reads, requests that change nothing, and requests that never reach a write', async () => {
-    const id = await create();
-    await app.get(`/letters/${id}`, { token });
-    await app.patch(`/letters/${id}`, {}, { token });
-    await app.post('/letters', { text: 7 }, { token });
-    await app.post('/letters', { text: 'No token' });
-    expect(await told()).toEqual([`create letters done ${id}`]);
-  });
-
-  it('cover one write per key, however often it is sent', async () => {
+  it('cover one write per key, and no reads, empty changes and requests that never reach a write', async () => {
     const headers = { 'Idempotency-Key': 'a-letter' };
     const send = () => app.post('/letters', { text: 'Once' }, { token, headers });
     const [first, second] = [await send(), await send()];
     expect(second.body).toEqual(first.body);
+    const path = `/letters/${first.body._id}`;
+    await app.get(path, { token });
+    await app.patch(path, {}, { token });
+    await app.post('/letters', { text: 7 }, { token });
+    await app.post('/letters', { text: 'No token' });
     expect(await told()).toEqual([`create letters done ${first.body._id}`]);
-  });
-
-  it('cover writes in code, without a request', async () => {
-    await serviceIn(app, letters.entity).create(scopeOf({ tenant: ACME }), { text: 'By a job' });
-    const [entry] = await settled();
-    expect([String(entry?.tenant), entry?.requestId, entry?.address]).toEqual([ACME, undefined, undefined]);
-  });
-
-  it('never contain a value, or the name of a hidden field', async () => {
-    const id = await create('a text of its own');
-    await app.patch(`/letters/${id}`, { text: 'another text' }, { token });
-    const all = JSON.stringify(await settled());
-    expect(all).not.toMatch(/text of its own|another text|of a hook|secret/);
   });
 
   it('can be read by their tenant if a resource shows them', async () => {
     const id = await create();
     await settled();
-    const { status, body } = await app.get(`/audits?record=${id}&limit=10`, { token });
-    expect([status, body.count]).toEqual([200, 1]);
-    const [shown] = body.results as Record<string, unknown>[];
-    const expected = { resource: 'letters', action: 'create', record: id, subject: 'ann', outcome: 'done' };
-    expect(shown).toMatchObject(expected);
-    expect(Object.keys(shown ?? {})).not.toContain('expiresAt');
+    const { body } = await app.get(`/audits?record=${id}&limit=10`, { token });
+    const shown = { resource: 'letters', action: 'create', record: id, subject: 'ann', outcome: 'done' };
+    expect(body).toMatchObject({ count: 1, results: [shown] });
+    expect(body.results[0]).not.toHaveProperty('expiresAt');
     expect((await app.get('/audits?limit=10', { token: globex })).body.count).toBe(0);
     expect((await app.get('/audits')).status).toBe(401);
     expect((await app.post('/audits', {}, { token })).status).toBe(405);
@@ -247,9 +229,8 @@ describe('the audit records of a resource', () => {
     });
     await created(first, '/letters', { text: 'Last words' }, token);
     await first.leave();
-    const second = await createTestApp({ env: { MONGODB_URI: uri } });
+    await using second = await createTestApp({ env: { MONGODB_URI: uri } });
     expect(each(await storedIn(second, 'audits'), 'outcome')).toEqual(['done']);
-    await second.close();
   });
 
   it('come first: a write whose audit record cannot be stored is refused and not carried out', async () => {
@@ -264,10 +245,9 @@ describe('the audit records of a resource', () => {
 });
 
 it('a service without audited resources has no collection of audit records and no path to them', async () => {
-  const app = await createTestApp({ env: { WORKER: 'off' } });
+  await using app = await createTestApp({ env: { WORKER: 'off' } });
   await app.post('/todos', { title: 'Tea' });
   const names = (await app.database.listCollections().toArray()).map(({ name }) => name);
   expect(names).not.toContain('audits');
   expect((await app.get('/audits')).status).toBe(404);
-  await app.close();
 });

@@ -135,13 +135,10 @@ describe('todos in bulk', () => {
     [`{"update":{"_id":"${NOWHERE}","changes":{"title":{"_bsontype":"Code"}}}}`, '400 MALFORMED_REQUEST'],
     [deep, '400 VALIDATION_FAILED'],
     ['{"create":{"constructor":{}}}', '400 VALIDATION_FAILED'],
-  ])(
-    'a name that libraries interpret, or excessive nesting, is a fault of its operation: %.70s',
-    async (operation, fault) => {
-      const body = `{"operations":[{"create":{"title":"a"}},${operation}]}`;
-      expect(results(await app.request('POST', '/todos/bulk', { body }))).toEqual([201, fault]);
-    },
-  );
+  ])('harmful names and excessive nesting are faults of their operation: %.70s', async (operation, fault) => {
+    const body = `{"operations":[{"create":{"title":"a"}},${operation}]}`;
+    expect(results(await app.request('POST', '/todos/bulk', { body }))).toEqual([201, fault]);
+  });
 
   const COUNT = '"operations" must be a list of 1 to 1000 operations.';
   const MEMBER = '"ordered" is not an input field. Allowed: operations, atomic.';
@@ -152,6 +149,7 @@ describe('todos in bulk', () => {
     [{ operations: {} }, '/operations', COUNT],
     [{ operations: Array(1_001).fill(titled('a')) }, '/operations', COUNT],
     [{ operations: [titled('a')], ordered: true }, '/ordered', MEMBER],
+    [{ operations: [titled('a')], atomic: 'yes' }, '/atomic', '"atomic" must be true or false.'],
     [[titled('a')], '', OBJECT],
     [undefined, '', OBJECT],
     ['"x"', '', OBJECT],

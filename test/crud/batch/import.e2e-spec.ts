@@ -1,6 +1,6 @@
 /** @mongodb */
 import { once } from 'node:events';
-import { CrudModule, currentTenant, schemaOf } from '../../../src/index.js';
+import { CrudModule, schemaOf } from '../../../src/index.js';
 import { NoteInput } from '../../support/bulk.js';
 import { eventually } from '../../support/eventually.js';
 import { OpenImport } from '../../support/import-client.js';
@@ -14,15 +14,13 @@ import { serviceWith, type TestResponse, useTestApp } from '../../support/test-a
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
 const LIMIT = 2_000;
 
-const seen: string[] = [];
+const seen: unknown[] = [];
 const items = resource({
   name: 'items',
   fields: NoteInput,
   kept: OF_TENANT.kept,
-  isolationFields: { create: { tenant: currentTenant } },
-  hooks: {
-    afterCreate: ({ record, caller }) => void seen.push(`${String(record.text)} of ${caller.tenant}`),
-  },
+  isolationFields: { create: OF_TENANT.isolationFields.all },
+  hooks: { afterCreate: ({ record, caller }) => void seen.push([record.text, caller.tenant]) },
   import: true,
 });
 items.schema = schemaOf(items.entity).index({ tenant: 1, sku: 1 }, { unique: true });
@@ -48,10 +46,10 @@ describe('an import of todos', () => {
     const answered = await importAll(`${todo('a')}\n${todo('b')}\n`);
     expect(answered.status).toBe(200);
     expect(answered.headers.get('content-type')).toBe('application/x-ndjson');
+    expect((await app.get('/todos/import')).headers.get('allow')).toBe('POST');
     const stored = await storedIn(app, 'todos');
-    expect(answered.body).toEqual(
-      stored.map(({ _id }, i) => ({ line: i + 1, status: 201, _id: String(_id) })),
-    );
+    const results = stored.map(({ _id }, i) => ({ line: i + 1, status: 201, _id: String(_id) }));
+    expect(answered.body).toEqual(results);
     expect(stored).toMatchObject(['a', 'b'].map((title) => ({ title, completed: false, __v: 0 })));
   });
 
@@ -61,14 +59,11 @@ describe('an import of todos', () => {
     expect(await titles()).toEqual(['a', 'last']);
   });
 
-  it.each([undefined, '', '\n', '\ufeff', '\r\n \n'])(
-    'of nothing is answered with nothing: %j',
-    async (body) => {
-      const headers = body === undefined ? undefined : NDJSON;
-      const answered = await app.request('POST', '/todos/import', { body, headers });
-      expect([answered.status, answered.text]).toEqual([200, '']);
-    },
-  );
+  it.each([undefined, '', '\n', '\ufeff', '\r\n \n'])('of nothing is nothing: %j', async (body) => {
+    const headers = body === undefined ? undefined : NDJSON;
+    const answered = await app.request('POST', '/todos/import', { body, headers });
+    expect([answered.status, answered.text]).toEqual([200, '']);
+  });
 
   it('answers an invalid line like a single request, and goes on', async () => {
     const bad = ['{"title":7,"stray":1}', 'null', '[]', '{"title"', '{"title":"a","__proto__":{}}'];
@@ -97,38 +92,27 @@ describe('an import of todos', () => {
     const open = new OpenImport(`${app.url}/todos/import`);
     const text = `\ufeff${todo('Straße 🚲')}\r\n\n${todo('日本')}\n`;
     for (const byte of Buffer.from(text)) open.write(Buffer.of(byte));
-    const results = await open.rest();
-    expect(results).toMatchObject([1, 3].map((line) => ({ line, status: 201 })));
-    expect(results).toHaveLength(2);
+    expect(await open.rest()).toMatchObject([1, 3].map((line) => ({ line, status: 201 })));
     expect(await titles()).toEqual(['Straße 🚲', '日本']);
   });
 
   it('bytes that are not UTF-8 are a fault of their line', async () => {
     const open = new OpenImport(`${app.url}/todos/import`);
     open.write(Buffer.from(`{"title":"\xff"}\n${todo('b')}\n`, 'latin1'));
-    const [fault, result, ...others] = await open.rest();
-    expect(fault).toMatchObject({ line: 1, status: 400, code: 'MALFORMED_REQUEST' });
-    expect([result, others]).toMatchObject([{ line: 2, status: 201 }, []]);
+    const fault = { line: 1, status: 400, code: 'MALFORMED_REQUEST' };
+    expect(await open.rest()).toMatchObject([fault, { line: 2, status: 201 }]);
     expect(await titles()).toEqual(['b']);
   });
 
-  it('answers each line as it arrives', async () => {
+  it('answers each line as it arrives, and stops when its client goes away in the middle of one', async () => {
     const open = new OpenImport(`${app.url}/todos/import`);
     open.write(`${todo('a')}\n{"title"`);
     expect(await open.next()).toMatchObject({ line: 1, status: 201 });
-    open.write(':"b"}\n');
+    open.write(`:"b"}\n${todo('c')}`);
     expect(await open.next()).toMatchObject({ line: 2, status: 201 });
-    expect(await open.rest()).toEqual([]);
-  });
-
-  it('stops when its client goes away, in the middle of a line', async () => {
-    const open = new OpenImport(`${app.url}/todos/import`);
-    open.write(`${todo('a')}\n`);
-    expect(await open.next()).toMatchObject({ line: 1, status: 201 });
-    open.write(todo('b'));
     await open.abort();
     await eventually(() => expect(each(app.logLines, 'msg')).toContain('client went away'));
-    expect((await app.get('/todos/count')).body).toEqual({ count: 1 });
+    expect(await titles()).toEqual(['a', 'b']);
   });
 
   it('is read no faster than its answer', async () => {
@@ -156,14 +140,12 @@ describe('an import of todos', () => {
     expect(await titles()).toHaveLength(groups);
   }, 90_000);
 
-  it.each(['application/json', 'text/plain', 'application/x-ndjson; charset=latin1'])(
-    'in another content type is a 415: %s',
-    async (type) => {
-      const answered = await importAll(`${todo('a')}\n`, { 'Content-Type': type });
-      expect([answered.status, answered.headers.get('accept')]).toEqual([415, 'application/x-ndjson']);
-      expect((await app.request('POST', '/todos', { body: todo('a'), headers: NDJSON })).status).toBe(415);
-    },
-  );
+  const OTHER_TYPES = ['application/json', 'text/plain', 'application/x-ndjson; charset=latin1'];
+  it.each(OTHER_TYPES)('in another content type is a 415: %s', async (type) => {
+    const answered = await importAll(`${todo('a')}\n`, { 'Content-Type': type });
+    expect([answered.status, answered.headers.get('accept')]).toEqual([415, 'application/x-ndjson']);
+    expect((await app.request('POST', '/todos', { body: todo('a'), headers: NDJSON })).status).toBe(415);
+  });
 
   it('leaves others their turns while it refuses many lines', async () => {
     const COUNT = 8_000;
@@ -178,11 +160,6 @@ describe('an import of todos', () => {
     expect((await imported).body).toHaveLength(COUNT);
     expect(answered).toBeGreaterThan(10);
   });
-
-  it('only accepts POST', async () => {
-    const answered = await app.get('/todos/import');
-    expect([answered.status, answered.headers.get('allow')]).toEqual([405, 'POST']);
-  });
 });
 
 it('an import of a resource of tenants behaves like single creates: token, tenant, unique values, hooks', async () => {
@@ -190,5 +167,5 @@ it('an import of a resource of tenants behaves like single creates: token, tenan
   expectUnauthenticated(await importAll(lines, {}, '/items'), '/items/import');
   const answered = await importAll(lines, { Authorization: `Bearer ${acme}` }, '/items');
   expect(outcomes(answered)).toEqual(['1 201', '2 201', '3 409 DUPLICATE_VALUE']);
-  expect(seen).toEqual([`note 1 of ${ACME}`, `note 2 of ${ACME}`]);
+  expect(seen).toEqual(['note 1', 'note 2'].map((text) => [text, ACME]));
 });

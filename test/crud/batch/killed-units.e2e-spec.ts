@@ -8,37 +8,35 @@ import { useServices } from '../../support/service-process.js';
 const OPERATIONS = 400;
 const KILLS = 3;
 
-describe('an atomic bulk whose process is killed', () => {
-  const services = useServices();
-  const headers = { 'Content-Type': 'application/json' };
-  const operations = Array.from({ length: OPERATIONS }, (_, i) => titled(`Todo ${i}`));
-  const body = JSON.stringify({ atomic: true, operations });
+const services = useServices();
+const headers = { 'Content-Type': 'application/json' };
+const operations = Array.from({ length: OPERATIONS }, (_, i) => titled(`Todo ${i}`));
+const body = JSON.stringify({ atomic: true, operations });
 
-  it.each<[string, () => Variables]>([
-    ['its own database', () => ({})],
-    ['a MongoDB', () => ({ MONGODB_URI: freshDatabaseUri() })],
-  ])(
-    'is there as a whole, or not at all: on %s',
-    async (_database, variables) => {
-      const env = variables();
-      let { service, url } = await services.start(env);
-      const send = () => fetch(`${url}/todos/bulk`, { method: 'POST', headers, body });
-      await send();
-      const begun = performance.now();
-      await send();
-      const usualMs = performance.now() - begun;
-      for (let kill = 1; kill <= KILLS; kill++) {
-        const answer = send().catch(() => undefined);
-        // The later ones are in the midst of the transaction, or after it.
-        await pause((usualMs * (kill + 1)) / KILLS);
-        service.signal('SIGKILL');
-        await service.ended();
-        await answer;
-        ({ service, url } = await services.start(env));
-        const { count } = (await (await fetch(`${url}/todos/count`)).json()) as { count: number };
-        expect([kill, count, count % OPERATIONS]).toEqual([kill, count, 0]);
-      }
-    },
-    120_000,
-  );
-});
+it.each<[string, () => Variables]>([
+  ['its own database', () => ({})],
+  ['a MongoDB', () => ({ MONGODB_URI: freshDatabaseUri() })],
+])(
+  'an atomic bulk whose process is killed is there as a whole, or not at all: on %s',
+  async (_database, variables) => {
+    const env = variables();
+    let { service, url } = await services.start(env);
+    const send = () => fetch(`${url}/todos/bulk`, { method: 'POST', headers, body });
+    await send();
+    const begun = performance.now();
+    await send();
+    const usualMs = performance.now() - begun;
+    for (let kill = 1; kill <= KILLS; kill++) {
+      const answer = send().catch(() => undefined);
+      // The later ones are in the midst of the transaction, or after it.
+      await pause((usualMs * (kill + 1)) / KILLS);
+      service.signal('SIGKILL');
+      await service.ended();
+      await answer;
+      ({ service, url } = await services.start(env));
+      const { count } = (await (await fetch(`${url}/todos/count`)).json()) as { count: number };
+      expect([kill, count, count % OPERATIONS]).toEqual([kill, count, 0]);
+    }
+  },
+  120_000,
+);

@@ -53,6 +53,9 @@ describe('a wrong class stops the start with one sentence', () => {
   const uninjected =
     'has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.';
   const cases: MisuseCases = {
+    'the second argument must be an object. It takes controller, service, providers, imports.': [
+      null as never,
+    ],
     'the second argument has no "controler". Did you mean "controller"?': { controler: Plain },
     'the second argument has no "guards". It takes controller, service, providers, imports.': { guards: [] },
     [`controller is undefined. ${cycle}`]: { controller: undefined },
@@ -87,23 +90,21 @@ describe('a wrong class stops the start with one sentence', () => {
       expect(() => CrudModule.forFeature(notes, one)).toThrow(new Error(prefix + sentence));
   });
 
-  it('the second argument must be an object. It takes controller, service, providers, imports.', () => {
-    const sentence =
-      'the second argument must be an object. It takes controller, service, providers, imports.';
-    expect(() => CrudModule.forFeature(notes, null as never)).toThrow(new Error(prefix + sentence));
-  });
-
   it('accepts a controller with the service that it uses, or one that extends it', () => {
     class MorePins extends PinsService {}
     for (const service of [PinsService, MorePins])
       expect(() => CrudModule.forFeature(notes, { controller: Pinning, service })).not.toThrow();
   });
 
-  it.each([
-    [undefined, 'the options are missing. Pass { entity, input, name }.'],
+  const missing = 'the options are missing. Pass { entity, input, name }.';
+  it.each<[unknown, string]>([
+    [undefined, missing],
+    [null, missing],
+    ['notes', missing],
     [{}, `entity is undefined. ${cycle}`],
-  ])('a class that is made before the options are there: %j', (options, sentence) => {
-    const wrong = new Error(`CrudModule.forFeature(undefined): ${sentence}`);
+  ])('a resource, or a class, that is made before its options: %j', (options, fault) => {
+    const wrong = new Error(`CrudModule.forFeature(undefined): ${fault}`);
+    expect(() => CrudModule.forFeature(options as never)).toThrow(wrong);
     expect(() => CrudService.for(options as never)).toThrow(wrong);
     expect(() => CrudController(options as never)).toThrow(wrong);
   });
@@ -119,63 +120,52 @@ describe('resources that do not fit together stop the start with one sentence', 
   const closed = (action: string) =>
     `names Secret, which takes a token to read, but the action ${action} asks for none. Add isolationFields.${action}.`;
 
-  it.each<[string, object[], string]>([
+  it.each<[sentence: string, ...resources: Options[]]>([
     [
-      'one entity',
-      [notes, { ...notes, name: 'more', path: 'more' }],
       'Note): the class is the entity of the resource "notes" already. Extend it for a second resource.',
+      notes,
+      { ...notes, name: 'more', path: 'more' },
     ],
     [
-      'one name',
-      [notes, resource({ name: 'notes', class: 'Notes', path: 'x' })],
       'Notes): another resource is named "notes", with the entity Note. Choose another name.',
+      notes,
+      resource({ name: 'notes', class: 'Notes', path: 'x' }),
     ],
     [
-      'one class name',
-      [notes, resource({ name: 'tasks', class: 'Note' })],
       'Note): the entity of the resource "notes" is another class named Note. Rename one of the two.',
+      notes,
+      resource({ name: 'tasks', class: 'Note' }),
     ],
     [
-      'one path',
-      [notes, resource({ name: 'tasks', path: 'notes' })],
       'Task): the resource "notes" has the same path "notes". Choose another path.',
+      notes,
+      resource({ name: 'tasks', path: 'notes' }),
     ],
-    ['a reference to no resource', [referring(users)], `Task): references.parent.to ${absent}`],
-    ['a parent that is no resource', [below(users)], `Task): parent.entity ${absent}`],
-    [
-      'a public reference to a private resource',
-      [secret, referring(secret.entity)],
-      `Task): references.parent.to ${closed('create')}`,
-    ],
-    [
-      'a public resource below a private one',
-      [secret, below(secret.entity)],
-      `Task): parent.entity ${closed('get')}`,
-    ],
-  ])('%s', async (_case, options, sentence) => {
-    const features = options.map((each) => CrudModule.forFeature(each as typeof notes));
-    await expect(createResourceApp(...features)).rejects.toThrow(
-      new Error(`CrudModule.forFeature(${sentence}`),
-    );
+    [`Task): references.parent.to ${absent}`, referring(users)],
+    [`Task): parent.entity ${absent}`, below(users)],
+    [`Task): references.parent.to ${closed('create')}`, secret, referring(secret.entity)],
+    [`Task): parent.entity ${closed('get')}`, secret, below(secret.entity)],
+  ])('%s', async (sentence, ...options) => {
+    const wrong = new Error(`CrudModule.forFeature(${sentence}`);
+    await expect(createResourceApp(...options)).rejects.toThrow(wrong);
   });
 
   it('a controller that no forFeature has seen answers nothing', async () => {
     @Controller()
     class NotesController extends CrudController(notes) {
-      @Get('notes/all')
-      all() {
+      @Get('notes/all') all() {
         return this.service;
       }
     }
-    class Loose {}
     const imports = [CrudModule.forFeature(notes)];
-    await using app = await createResourceApp({ module: Loose, imports, controllers: [NotesController] });
+    const loose = { module: class Loose {}, imports, controllers: [NotesController] };
+    await using app = await createResourceApp(loose);
     expect((await fetch(`${app.url}/notes/all`)).status).toBe(500);
   });
 });
 
 describe('the class that @IsReference() names', () => {
-  const [shops, categories] = ['shops', 'categories'].map((name) => resource({ name })) as [Options, Options];
+  const [shops, categories] = [resource({ name: 'shops' }), resource({ name: 'categories' })];
   const [Shop, Category] = [shops.entity, categories.entity];
   @Schema({ timestamps: true })
   class Subcategory extends Category {}
@@ -197,18 +187,13 @@ describe('the class that @IsReference() names', () => {
   const start = (...options: Options[]) => createResourceApp(shops, categories, subcategories, ...options);
 
   it.each([
-    ...['one', 'many', 'inner.one'].map((path) => [
-      `references.${path}.to`,
-      path,
-      referring('products', path, Shop),
-    ]),
+    ['references.one.to', 'one', referring('products', 'one', Shop)],
+    ['references.many.to', 'many', referring('products', 'many', Shop)],
+    ['references.inner.one.to', 'inner.one', referring('products', 'inner.one', Shop)],
     ['parent.entity', 'parent', below('products', Shop)],
-  ] as [string, string, Options][])('is that of %s, or the start stops', async (option, field, products) => {
-    await expect(start(products)).rejects.toThrow(
-      new Error(
-        `CrudModule.forFeature(Product): ${option} names Shop, but @IsReference() of Product.${field} names Category. Name one class in both.`,
-      ),
-    );
+  ])('is that of %s, or the start stops', async (option, field, products) => {
+    const sentence = `CrudModule.forFeature(Product): ${option} names Shop, but @IsReference() of Product.${field} names Category. Name one class in both.`;
+    await expect(start(products)).rejects.toThrow(new Error(sentence));
   });
 
   it('may be extended by that of the reference, and is accepted in every place', async () => {

@@ -26,24 +26,20 @@ import {
 class Size {
   @IsWholeNumber({ min: 0, max: 9 }) width!: number;
 }
-
-class SignUp {
+class Named {
   @IsText({ max: 80 }) name!: string;
-  @IsText({ max: 80 }) password!: string;
   @IsNested(() => Size, { optional: true }) size?: Size;
 }
-
-class ProfilePatch {
-  @IsText({ max: 80 }) name!: string;
+class SignUp extends Named {
+  @IsText({ max: 80 }) password!: string;
+}
+class ProfilePatch extends Named {
   @IsFlag() active!: boolean;
-  @IsNested(() => Size, { optional: true }) size?: Size;
 }
 
 @Schema({ timestamps: true })
-class User {
-  @IsText({ max: 80 }) name!: string;
+class User extends Named {
   @IsFlag({ optional: true }) active?: boolean;
-  @IsNested(() => Size, { optional: true }) size?: Size;
   @Prop({ type: Types.ObjectId }) tenant!: Types.ObjectId;
   @Prop({ type: Date }) deletedAt?: Date;
 }
@@ -99,9 +95,7 @@ class UsersService extends CrudService.for(users) {
     return super.create(scope, { ...input, name: input.name.trim() });
   }
 
-  promote(): 'promoted' {
-    return 'promoted';
-  }
+  promote = () => 'promoted' as const;
 }
 
 class UsersController extends CrudController(users, UsersService) {
@@ -145,12 +139,9 @@ describe('types are inferred from the classes', () => {
     expectTypeOf<{ size: { width: string } }>().not.toExtend<Changes<ProfilePatch>>();
   });
 
-  it('of what clients see: identifiers are strings', () => {
+  it('of what clients see, whose identifiers are strings, and of a controller and its service', () => {
     expectTypeOf<Presented<User>['tenant']>().toEqualTypeOf<string>();
     expectTypeOf<Presented<User>['deletedAt']>().toEqualTypeOf<Date | undefined>();
-  });
-
-  it('of a controller and its service', () => {
     expectTypeOf<UsersController['service']>().toEqualTypeOf<UsersService>();
     expectTypeOf<UsersController['create']>().parameters.toEqualTypeOf<[TenantScope, SignUp]>();
     const overrides = { controller: UsersController, service: UsersService };
@@ -158,65 +149,56 @@ describe('types are inferred from the classes', () => {
   });
 });
 
-describe('misspellings do not compile', () => {
+it('misspellings do not compile, at every level of the options and in calls of the verbs', () => {
   const base = { entity: User, input: ProfilePatch, name: 'users' } as const;
-
-  it('at every level of the options', () => {
-    const wrong = () => [
-      // @ts-expect-error no such option
-      crudOptions({ ...base, isolationField: {} }),
-      // @ts-expect-error no such action
-      crudOptions({ ...base, isolationFields: { updat: { tenant: currentTenant } } }),
-      // @ts-expect-error no such field
-      crudOptions({ ...base, isolationFields: { all: { tenat: currentTenant } } }),
-      // @ts-expect-error a source is a function
-      crudOptions({ ...base, isolationFields: { all: { tenant: 'tenant' } } }),
-      // @ts-expect-error no such field
-      crudOptions({ ...base, visible: { deletdAt: null } }),
-      // @ts-expect-error no such action
-      crudOptions({ ...base, disable: ['delete'] }),
-      // @ts-expect-error no such input field
-      crudOptions({ ...base, writeOnly: ['pasword'] }),
-      // @ts-expect-error no such hook
-      crudOptions({ ...base, hooks: { afterUpdat: () => undefined } }),
-      // @ts-expect-error no such handler
-      crudOptions({ ...base, routes: { delete: {} } }),
-      // @ts-expect-error no such member
-      crudOptions({ ...base, routes: { del: { guard: [] } } }),
-      // @ts-expect-error no such member
-      crudOptions({ ...base, list: { maxlimit: 5 } }),
-      // @ts-expect-error no such effect
-      crudOptions({ ...base, references: { tenant: { to: User, onDelete: 'delete' } } }),
-      // @ts-expect-error no such member
-      crudOptions({ ...base, references: { tenant: { to: User, ondelete: 'cascade' } } }),
-      // @ts-expect-error no such field
-      crudOptions({ ...base, path: 'a/:p', parent: { entity: User, param: 'p', field: 'post' } }),
-      // @ts-expect-error an update class is missing
-      crudOptions({ ...base, input: { create: SignUp } }),
-      // @ts-expect-error no such override
-      CrudModule.forFeature(users, { controler: UsersController }),
-      // @ts-expect-error no such member
-      CrudAction(users, { method: 'GET', isolatedAs: 'get', bodi: SignUp }),
-      // @ts-expect-error no such action
-      CrudAction(users, { method: 'GET', isolatedAs: 'list' }),
-      crudOptions({ ...base, isolationFields: { get: { tenant: claim('sub') } } }),
-    ];
-    expect(wrong).toBeInstanceOf(Function);
-  });
-
-  it('in calls of the verbs', () => {
-    const wrong = (service: Service, scope: TenantScope) => [
-      // @ts-expect-error a required field is missing
-      service.create(scope, { name: 'Ann' }),
-      // @ts-expect-error no such field
-      service.update(scope, '1', { nmae: 'Ann' }),
-      // @ts-expect-error a scope is made by scopeOf
-      service.count({ tenant: '1' }),
-      // @ts-expect-error the scope comes first
-      service.get('1'),
-      // @ts-expect-error no such option
-      service.update(scope, '1', {}, { validat: false }),
-    ];
-    expect(wrong).toBeInstanceOf(Function);
-  });
+  const wrong = (service: Service, scope: TenantScope) => [
+    // @ts-expect-error no such option
+    crudOptions({ ...base, isolationField: {} }),
+    // @ts-expect-error no such action
+    crudOptions({ ...base, isolationFields: { updat: { tenant: currentTenant } } }),
+    // @ts-expect-error no such field
+    crudOptions({ ...base, isolationFields: { all: { tenat: currentTenant } } }),
+    // @ts-expect-error a source is a function
+    crudOptions({ ...base, isolationFields: { all: { tenant: 'tenant' } } }),
+    // @ts-expect-error no such field
+    crudOptions({ ...base, visible: { deletdAt: null } }),
+    // @ts-expect-error no such action
+    crudOptions({ ...base, disable: ['delete'] }),
+    // @ts-expect-error no such input field
+    crudOptions({ ...base, writeOnly: ['pasword'] }),
+    // @ts-expect-error no such hook
+    crudOptions({ ...base, hooks: { afterUpdat: () => undefined } }),
+    // @ts-expect-error no such handler
+    crudOptions({ ...base, routes: { delete: {} } }),
+    // @ts-expect-error no such member
+    crudOptions({ ...base, routes: { del: { guard: [] } } }),
+    // @ts-expect-error no such member
+    crudOptions({ ...base, list: { maxlimit: 5 } }),
+    // @ts-expect-error no such effect
+    crudOptions({ ...base, references: { tenant: { to: User, onDelete: 'delete' } } }),
+    // @ts-expect-error no such member
+    crudOptions({ ...base, references: { tenant: { to: User, ondelete: 'cascade' } } }),
+    // @ts-expect-error no such field
+    crudOptions({ ...base, path: 'a/:p', parent: { entity: User, param: 'p', field: 'post' } }),
+    // @ts-expect-error an update class is missing
+    crudOptions({ ...base, input: { create: SignUp } }),
+    // @ts-expect-error no such override
+    CrudModule.forFeature(users, { controler: UsersController }),
+    // @ts-expect-error no such member
+    CrudAction(users, { method: 'GET', isolatedAs: 'get', bodi: SignUp }),
+    // @ts-expect-error no such action
+    CrudAction(users, { method: 'GET', isolatedAs: 'list' }),
+    crudOptions({ ...base, isolationFields: { get: { tenant: claim('sub') } } }),
+    // @ts-expect-error a required field is missing
+    service.create(scope, { name: 'Ann' }),
+    // @ts-expect-error no such field
+    service.update(scope, '1', { nmae: 'Ann' }),
+    // @ts-expect-error a scope is made by scopeOf
+    service.count({ tenant: '1' }),
+    // @ts-expect-error the scope comes first
+    service.get('1'),
+    // @ts-expect-error no such option
+    service.update(scope, '1', {}, { validat: false }),
+  ];
+  expect(wrong).toBeInstanceOf(Function);
 });

@@ -22,30 +22,28 @@ const letters = feature({
 /** Public to read; counted per tenant. */
 const parcels = feature({ name: 'parcels', ...titled, isolationFields: { count: tenant, create: tenant } });
 
-const times = ['-createdAt', '-updatedAt'];
-/** The orders that a client of each resource can ask for; each has its reverse. */
-const CASES: [resource: string, collection: string, orders: string[]][] = [
-  ['posts', 'posts', [...times, 'title']],
-  ['generated todos', 'todos', [...times, 'dueAt', 'title', 'completed,dueAt']],
-  ['handwritten todos', 'todos', []],
-  ['a resource isolated in every action', 'letters', ['-createdAt', 'title', '-title,-updatedAt']],
-  ['a resource isolated in its count alone', 'parcels', ['-createdAt']],
-];
-
 /** A count of all records is an aggregation, one with a condition is not. */
 const COUNT = expect.stringMatching(/^(aggregate|count)$/) as string;
 
-const NO_SCAN_NO_SORT = expect.not.arrayContaining([expect.stringMatching(/^(COLLSCAN|SORT|\$sort)$/)]);
+function expectNoScan(plans: QueryPlan[]): void {
+  const stages = expect.not.arrayContaining([expect.stringMatching(/^(COLLSCAN|SORT|\$sort)$/)]) as string[];
+  for (const plan of plans) expect(plan).toEqual({ ...plan, stages });
+}
 
 const generated = useTestApp({ root: serviceWith({ imports: [letters, parcels] }) });
 const handwritten = useTestApp({ env: { TODOS_API: 'handwritten' } });
 
-describe.each(CASES)('the commands behind %s', (resource, collection, orders) => {
+describe.each([
+  ['posts', 'posts'],
+  ['generated todos', 'todos'],
+  ['handwritten todos', 'todos'],
+  ['a resource isolated in every action', 'letters'],
+  ['a resource isolated in its count alone', 'parcels'],
+])('the commands behind %s', (resource, collection) => {
   const path = collection === 'posts' ? '/posts/api' : `/${collection}`;
   // The generated form reads what it replaces in the same operation, for its hooks.
   const isHandwritten = resource === 'handwritten todos';
   let id: string;
-
   const app = isHandwritten ? handwritten : generated;
   beforeAll(async () => {
     const now = Date.now();
@@ -69,9 +67,6 @@ describe.each(CASES)('the commands behind %s', (resource, collection, orders) =>
     expect(found.map(({ command }) => command).sort()).toEqual(commands);
     expectNoScan(found);
   }
-  function expectNoScan(found: QueryPlan[]): void {
-    for (const plan of found) expect(plan).toEqual({ ...plan, stages: NO_SCAN_NO_SORT });
-  }
 
   it.each<[what: string, method: string, suffix: string, commands: string[], body?: object]>([
     ['read the list, newest first,', 'GET', '', ['find']],
@@ -83,8 +78,8 @@ describe.each(CASES)('the commands behind %s', (resource, collection, orders) =>
     await expectIndexed(method, suffix.replace(':id', id), commands, body);
   });
 
-  it('read the list and its pages in every order, and in its reverse, by an index', async () => {
-    for (const order of orders.flatMap((keys) => [keys, reversed(keys)])) {
+  it('read the list and its pages in every order by an index', async () => {
+    for (const order of isHandwritten ? [] : await ordersOf(app, path, { token })) {
       await expectIndexed('GET', `?sort=${order}`, ['find']);
       await expectIndexed('GET', `?sort=${order}&limit=20`, [COUNT, 'find']);
     }
@@ -101,29 +96,10 @@ describe.each(CASES)('the commands behind %s', (resource, collection, orders) =>
   });
 });
 
-function reversed(order: string): string {
-  const keys = order.split(',').map((key) => (key.startsWith('-') ? key.slice(1) : `-${key}`));
-  return keys.join();
-}
-
 const RECORDS = 2_000;
 const LIMIT = 10;
-
 /** More than the page itself: an index that is entered once for each range, and the record on the other side. */
 const OVERHEAD = 12;
-
-const start = 1_770_000_000_000;
-const records = () =>
-  Array.from({ length: RECORDS }, (_, i) => ({
-    title: `Title ${i % 50}`,
-    tenant: new Types.ObjectId(i % 2 === 0 ? ACME : GLOBEX),
-    completed: i % 3 === 0,
-    createdAt: new Date(start + Math.floor(i / 3)),
-    updatedAt: new Date(start + ((i * 7_919) % RECORDS)),
-    ...(i % 2 === 0 && { dueAt: new Date(start + (i % 100)) }),
-    ...(i % 5 === 0 && { deletedAt: new Date(start + i) }),
-    __v: 0,
-  }));
 
 describe.each([
   ['todos', '/todos'],
@@ -133,7 +109,18 @@ describe.each([
   const app = generated;
   beforeAll(async () => {
     await app.empty();
-    await app.database.collection(collection).insertMany(records());
+    const start = 1_770_000_000_000;
+    const records = Array.from({ length: RECORDS }, (_, i) => ({
+      title: `Title ${i % 50}`,
+      tenant: new Types.ObjectId(i % 2 === 0 ? ACME : GLOBEX),
+      completed: i % 3 === 0,
+      createdAt: new Date(start + Math.floor(i / 3)),
+      updatedAt: new Date(start + ((i * 7_919) % RECORDS)),
+      ...(i % 2 === 0 && { dueAt: new Date(start + (i % 100)) }),
+      ...(i % 5 === 0 && { deletedAt: new Date(start + i) }),
+      __v: 0,
+    }));
+    await app.database.collection(collection).insertMany(records);
   });
 
   it('reads no more in the middle and at the end than at the start, in every order, without sorting', async () => {
@@ -149,18 +136,18 @@ describe.each([
       ]) {
         const plans = await plansOf(app, collection, () => pageOf(walk, place));
         expect(plans.length).toBeGreaterThan(1);
-        const stages = plans.flatMap((plan) => plan.stages);
+        expectNoScan(plans);
         const keys = plans.reduce((sum, plan) => sum + plan.keysExamined, 0);
         const documents = plans.reduce((sum, plan) => sum + plan.documentsExamined, 0);
         const isCheap = keys <= 2 * LIMIT + OVERHEAD && documents <= LIMIT + OVERHEAD;
-        const isByIndex = !stages.includes('COLLSCAN') && !stages.includes('SORT');
-        const cost = { sort, place, stages, keys, documents, isCheap, isByIndex };
-        expect(cost).toMatchObject({ isCheap: true, isByIndex: true });
+        expect({ sort, place, keys, documents, isCheap }).toMatchObject({ isCheap: true });
       }
     }
   }, 120_000);
 
-  it('counts by the keys of an index, without reading a record', async () => {
+  it('counts by the keys of an index, without reading a record, unless told not to count', async () => {
+    const uncounted = await plansOf(app, collection, () => app.get(`${path}?limit=5&count=none`, { token }));
+    expect(uncounted.map(({ command }) => command)).toEqual(['find']);
     for (const suffix of ['?limit=1', '?limit=1&count=exact', '?limit=1&count=estimated', '/count']) {
       const plans = await plansOf(app, collection, () => app.get(path + suffix, { token }));
       const counts = plans.filter(({ command }) => command !== 'find');
@@ -169,11 +156,6 @@ describe.each([
       const stages = counts.flatMap((count) => (count.command === 'count' ? [] : count.stages));
       expect(stages).toEqual(expect.not.arrayContaining([expect.stringMatching(/COLLSCAN|FETCH/)]));
     }
-  });
-
-  it('does not count if told not to', async () => {
-    const plans = await plansOf(app, collection, () => app.get(`${path}?limit=5&count=none`, { token }));
-    expect(plans.map(({ command }) => command)).toEqual(['find']);
   });
 });
 

@@ -16,6 +16,9 @@ import {
 import { Product, ProductInput } from '../../support/product-input.js';
 
 const ID = '665f1c2ab7e3a90d4c8b4567';
+class Declared {
+  @IsText({ max: 5 }) text!: string;
+}
 
 /** The types of the paths of a class. */
 const typesOf = (type: Type) =>
@@ -36,16 +39,8 @@ describe('schemaOf', () => {
   it('has the fields of field decorators and of @Prop(), and the options and virtuals of the class', () => {
     const schema = schemaOf(Product);
     expect(typesOf(Product)).toEqual({
-      name: 'String',
-      visible: 'Boolean',
-      dimensions: 'Embedded',
-      variants: 'Array',
-      labels: 'Array',
-      category: 'ObjectId',
-      tenant: 'ObjectId',
-      createdAt: 'Date',
-      updatedAt: 'Date',
-      _id: 'ObjectId',
+      ...{ name: 'String', visible: 'Boolean', dimensions: 'Embedded', variants: 'Array', labels: 'Array' },
+      ...{ category: 'ObjectId', tenant: 'ObjectId', createdAt: 'Date', updatedAt: 'Date', _id: 'ObjectId' },
     });
     expect(schema.get('collection')).toBe('goods');
     expect(Object.keys(schema.virtuals)).toContain('shout');
@@ -85,15 +80,12 @@ describe('schemaOf', () => {
   });
 
   it('lets explicit options of @Prop() win, and uses the type of the field decorator', () => {
-    class Nested {
-      @IsText({ max: 5 }) text!: string;
-    }
     @MongooseSchema()
     class Mixed {
       @Prop({ index: true, select: false }) @IsDecimal({ scale: 2 }) price!: string;
       @Prop({ required: false, unique: true }) @IsText({ min: 1, max: 5 }) code!: string;
       @Prop({ type: String }) @IsTimestamp() when!: Date;
-      @Prop({ select: false }) @IsNested(() => Nested) nested!: Nested;
+      @Prop({ select: false }) @IsNested(() => Declared) nested!: Declared;
       @Prop({ index: true })
       @IsTextList({ maxEntries: 2, entry: { max: 5 }, optional: true })
       words?: string[];
@@ -120,9 +112,6 @@ describe('schemaOf', () => {
     class WithIdentifier {
       @Prop() @IsInt() size!: number;
     }
-    class Declared {
-      @IsText({ max: 5 }) text!: string;
-    }
     @MongooseSchema()
     class Holder {
       @Prop({ type: WithIdentifier }) @ValidateNested() @TypeOf(() => WithIdentifier) one!: WithIdentifier;
@@ -143,13 +132,8 @@ describe('schemaOf', () => {
     for (const round of [1, 2]) {
       expect({ round, ...typesOf(Owned) }).toEqual({
         round,
-        ...{
-          owner: 'ObjectId',
-          readers: 'Array',
-          designed: 'ObjectId',
-          price: 'Decimal128',
-          _id: 'ObjectId',
-        },
+        ...{ owner: 'ObjectId', readers: 'Array', designed: 'ObjectId', price: 'Decimal128' },
+        _id: 'ObjectId',
       });
       expect(schemaOf(Owned).path('readers').options.type).toEqual([Schema.Types.ObjectId]);
     }

@@ -1,16 +1,11 @@
 import { useTestApp } from '../../support/test-app.js';
 
-interface Parameter {
-  name: string;
-  in: string;
-  schema: object;
-}
-interface Document {
-  paths: Record<string, { get: { parameters: Parameter[] } }>;
-  components: { schemas: { PostWhere: { properties: Record<string, Condition> } } };
-}
 interface Condition {
   oneOf?: { properties: { in?: { example: unknown } } }[];
+}
+interface Document {
+  paths: Record<string, { get: { parameters: { name: string; in: string; schema: object }[] } }>;
+  components: { schemas: { PostWhere: { properties: Record<string, Condition> } } };
 }
 
 describe('the parameters of a query in the document', () => {

@@ -49,19 +49,14 @@ describe('the connections of an application and of the generator', () => {
     await client.close();
     return { own, generated };
   }
-  const own = (uri: string, connectionName?: string) => [
-    MongooseModule.forRoot(uri, { connectionName }),
-    MongooseModule.forFeature(
-      [{ name: 'Note', collection: 'own_notes', schema: new mongoose.Schema({ own: String }) }],
-      connectionName,
-    ),
-  ];
+  const model = { name: 'Note', collection: 'own_notes', schema: new mongoose.Schema({ own: String }) };
+  const own = (uri: string) => [MongooseModule.forRoot(uri), MongooseModule.forFeature([model])];
 
   it.each(['first', 'last'])('stay apart if the application imports its own %s', async (order) => {
     const [ours, theirs] = [freshDatabaseUri(), freshDatabaseUri()];
     const generated = [CrudModule.forRoot({ database: { uri: ours }, connectionName: 'generated' }), notes];
-    const mine = own(theirs);
-    const found = await stored(theirs, order === 'first' ? [...mine, ...generated] : [...generated, ...mine]);
+    const imports = order === 'first' ? [...own(theirs), ...generated] : [...generated, ...own(theirs)];
+    const found = await stored(theirs, imports);
     expect(found).toEqual({ own: [expect.objectContaining({ own: 'of the application' })], generated: [] });
     expect(app?.get<Connection>(getConnectionToken('generated')).models).toHaveProperty('Note');
   });

@@ -23,8 +23,6 @@ import { PLATFORMS, QuotaFilter, senderTo } from '../../support/platforms.js';
 import { feature } from '../../support/resource.js';
 import { ACME, acme as token } from '../../support/tenants.js';
 
-const NDJSON = 'application/x-ndjson';
-
 @Controller({ path: 'notes', version: '1' })
 class OldNotes {
   @Post() create() {
@@ -65,17 +63,16 @@ async function start(created: INestApplication, use: (started: INestApplication)
   await app.listen(0, '127.0.0.1');
   send = await senderTo(app);
 }
-const create201 = async () =>
-  `/notes/${(await send('POST', '/notes', { text: 'a note' })).body._id as string}`;
-/** Expects that merge patches and lines are read. */
+/** Expects that bodies, merge patches and lines are read. */
 async function expectRead() {
-  const path = await create201();
+  const path = `/notes/${(await send('POST', '/notes', { text: 'a note' })).body._id as string}`;
   expect((await send('PATCH', path, '{"seal":"wax"}', patch)).status).toBe(200);
   expect((await send('GET', path)).body).toMatchObject({ text: 'a note', seal: 'wax' });
   const imported = await send('POST', '/notes/import', '{"text":"b"}\n', lines);
   expect(imported.text).toContain('"status":201');
 }
-const lines = { 'Content-Type': 'application/x-ndjson' };
+const NDJSON = 'application/x-ndjson';
+const lines = { 'Content-Type': NDJSON };
 const patch = { 'Content-Type': 'application/merge-patch+json' };
 
 describe.each(['Express', 'Fastify'] as const)('beside code of the application on %s', (platform) => {
@@ -84,43 +81,33 @@ describe.each(['Express', 'Fastify'] as const)('beside code of the application o
   it.each([
     ['the path', VersioningType.URI, '/v2/notes', {}],
     ['a header', VersioningType.HEADER, '/notes', { 'X-Version': '2' }],
-  ] as const)(
-    'carries out items in the version of their batch, by %s',
-    async (_case, type, path, headers) => {
-      await start(await create({ controllers: [OldNotes] }), (started) =>
-        started.enableVersioning({ type, header: 'X-Version', defaultVersion: '2' } as never),
-      );
-      const operations = [{ create: { text: 'new' } }];
-      const bulk = await send('POST', `${path}/bulk`, { operations }, headers);
-      const imported = await send('POST', `${path}/import`, '{"text":"new"}\n', { ...headers, ...lines });
-      expect(bulk.body.results).toEqual([{ status: 201, _id: expect.stringMatching(/^[\da-f]{24}$/) }]);
-      expect(imported.text).toMatch(/"_id":"[\da-f]{24}"/);
-      const { body } = await send('GET', `${path}/count`, undefined, headers);
-      expect(body).toEqual({ count: 2 });
-    },
-  );
+  ] as const)('carries out items in the version of a batch, by %s', async (_by, type, path, headers) => {
+    await start(await create({ controllers: [OldNotes] }), (started) =>
+      started.enableVersioning({ type, header: 'X-Version', defaultVersion: '2' } as never),
+    );
+    const operations = [{ create: { text: 'new' } }];
+    const bulk = await send('POST', `${path}/bulk`, { operations }, headers);
+    const imported = await send('POST', `${path}/import`, '{"text":"new"}\n', { ...headers, ...lines });
+    expect(bulk.body.results).toEqual([{ status: 201, _id: expect.stringMatching(/^[\da-f]{24}$/) }]);
+    expect(imported.text).toMatch(/"_id":"[\da-f]{24}"/);
+    const { body } = await send('GET', `${path}/count`, undefined, headers);
+    expect(body).toEqual({ count: 2 });
+  });
 
-  it('refuses items of a disabled action, however the paths of the application end', async () => {
+  it('keeps to its own routes, however those of the application begin and end', async () => {
     await start(await create({ imports: [memos], controllers: [Archive] }));
     const { body } = await send('POST', '/memos/bulk', { operations: [{ del: { _id: ACME } }] });
     expect(body.results).toMatchObject([{ code: 'PATH_NOT_FOUND' }]);
-  });
-
-  it('leaves the errors of a route beside those of a resource to Nest', async () => {
-    await start(await create({ imports: [memos], controllers: [Archive] }));
     const malformed = await send('POST', '/memos/scan', '{"a":');
     expect([malformed.status, malformed.body.statusCode]).toEqual([400, 400]);
   });
 
-  it('asks a guard of each request about each item, too', async () => {
-    await start(await create({ providers: [{ provide: APP_GUARD, useClass: ScopedGuard }] }));
+  it('asks guards of each request about each item, and lets filters of each request handle errors', async () => {
+    const guard = { provide: APP_GUARD, useClass: ScopedGuard };
+    await start(await create({ providers: [guard, { provide: APP_FILTER, useClass: ScopedQuotaFilter }] }));
     const operations = [{ create: { text: 'a' } }, { update: { _id: ACME, changes: { text: 'b' } } }];
     const { body } = await send('POST', '/notes/bulk', { operations });
     expect(body.results).toMatchObject([{ status: 201 }, { status: 403 }]);
-  });
-
-  it('lets a filter of each request handle the errors that it names', async () => {
-    await start(await create({ providers: [{ provide: APP_FILTER, useClass: ScopedQuotaFilter }] }));
     const quota = await send('POST', '/notes', { text: 'too many' });
     expect([quota.status, quota.body]).toEqual([402, { quota: 'used up' }]);
     expect((await send('POST', '/notes', {})).body.code).toBe('VALIDATION_FAILED');
@@ -175,7 +162,7 @@ describe.each(['Express', 'Fastify'] as const)('beside code of the application o
     await start(await create());
     const gzip = { 'Content-Encoding': 'gzip' };
     const seal = gzipSync('{"seal":"wax"}');
-    expect((await send('PATCH', await create201(), seal, { ...patch, ...gzip })).status).toBe(415);
+    expect((await send('PATCH', `/notes/${ACME}`, seal, { ...patch, ...gzip })).status).toBe(415);
     const broken = await send('POST', '/notes', 'no gzip', gzip);
     expect(broken.body).toMatchObject({ status: platform === 'Express' ? 400 : 415, instance: '/notes' });
   });
@@ -198,20 +185,16 @@ describe('beside middleware of an Express', () => {
     await expectRead();
   });
 
-  it('gives the answer to a write no tag but that of the record', async () => {
+  it('gives the answer to a write the path and the tag of the record, and no other', async () => {
     await start(await PLATFORMS.Express());
-    const path = await create201();
+    const created = await send('POST', '/notes/', { text: 'a' });
+    const path = `/notes/${created.body._id as string}`;
+    expect(created.headers.get('location')).toBe(path);
     const changed = await send('PATCH', path, { seal: 'wax' });
     const tag = (await send('GET', path)).headers.get('etag');
     expect([changed.status, changed.headers.get('etag')]).toEqual([200, tag]);
     const deleted = await send('DELETE', path);
     expect([deleted.status, deleted.headers.get('etag')]).toEqual([200, null]);
-  });
-
-  it('names the path of a new record also after a slash', async () => {
-    await start(await PLATFORMS.Express());
-    const created = await send('POST', '/notes/', { text: 'a' });
-    expect(created.headers.get('location')).toBe(`/notes/${created.body._id as string}`);
   });
 });
 

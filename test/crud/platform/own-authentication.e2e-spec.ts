@@ -4,6 +4,7 @@ import { Prop } from '@nestjs/mongoose';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { fromRequest, IsIdentifier, type SignedInRequest } from '../../../src/index.js';
 import { PLATFORMS, useRunning } from '../../support/platforms.js';
+import { each } from '../../support/records.js';
 import { feature } from '../../support/resource.js';
 
 /** Knows the users of the application by their sessions, which are no tokens. */
@@ -37,9 +38,8 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('an own session 
   const post = (text: string, headers: Record<string, string>) => send('POST', '/bills', { text }, headers);
 
   it('isolates records by what a guard of the application has found out', async () => {
-    const { status, body: created } = await post('rent', of(ADA));
-    expect(status).toBe(201);
-    const path = `/bills/${created._id as string}`;
+    const { _id } = (await post('rent', of(ADA))).body as { _id: string };
+    const path = `/bills/${_id}`;
     expect((await send('GET', path, undefined, of(ADA))).body).toMatchObject({ text: 'rent', account: ADA });
     const others = await Promise.all([
       send('GET', path, undefined, of(BOB)),
@@ -47,25 +47,20 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('an own session 
       send('DELETE', path, undefined, of(BOB)),
     ]);
     expect(others.map(({ status }) => status)).toEqual([404, 404, 404]);
-    const update = { _id: created._id as string, changes: { text: 'x' } };
-    const operations = [{ update }, { create: { text: 'y' } }];
+    const operations = [{ update: { _id, changes: { text: 'x' } } }, { create: { text: 'y' } }];
     const bulk = await send('POST', '/bills/bulk', { operations }, of(BOB));
     expect(bulk.body.results).toMatchObject([{ status: 404 }, { status: 201 }]);
-    const textsOf = async (account: string) => {
-      const { body } = await send('GET', '/bills', undefined, of(account));
-      return (body as { text: string }[]).map(({ text }) => text);
-    };
+    const textsOf = async (account: string) =>
+      each((await send('GET', '/bills', undefined, of(account))).body, 'text');
     expect([await textsOf(ADA), await textsOf(BOB)]).toEqual([['rent'], ['y']]);
   });
 
   it('keeps the answers to the keys of two accounts apart', async () => {
     const key = { 'Idempotency-Key': 'one-key' };
-    const answers = [];
-    for (const account of [ADA, BOB, ADA]) answers.push(await post('keyed', { ...key, ...of(account) }));
-    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
-    const [first, other, again] = answers.map(({ body }) => body._id as string);
-    expect(first).toBe(again);
-    expect(other).not.toBe(first);
+    const keyed = (account: string) => post('keyed', { ...key, ...of(account) });
+    const [first, other, again] = [await keyed(ADA), await keyed(BOB), await keyed(ADA)];
+    expect([first.status, other.status, again]).toMatchObject([201, 201, { status: 201, body: first.body }]);
+    expect(other.body._id).not.toBe(first.body._id);
   });
 
   it.each([

@@ -1,7 +1,6 @@
 /** @mongodb */
-import { asId, createQueriedApp, QUERIED_RESOURCES } from '../../support/queried-resources.js';
+import { asId, createQueriedApp, QUERIED_RESOURCES, madeRecord } from '../../support/queried-resources.js';
 import { type ModelRecord, selected } from '../../support/query-model.js';
-import { madeRecord } from '../../support/random-queries.js';
 import { Random } from '../../support/random.js';
 import { useApp } from '../../support/test-app.js';
 import { ordersOf, pageOf, type Walk, walkBack, walkForward } from '../../support/walks.js';
@@ -32,7 +31,7 @@ describe.each(QUERIED_RESOURCES)('a walk through $name by cursors', ({ path, col
     return { app, path, query, limit: () => 1 + random.below(40), ...more };
   };
   const idsOf = (some: { _id: string }[]) => some.map(({ _id }) => _id);
-  const sorted = (sort: string) => idsOf(selected([...records], { conditions: [], sort: sort.split(',') }));
+  const sorted = (sort: string) => idsOf(selected(records, { conditions: [], sort: sort.split(',') }));
 
   it('continues from any page by offset, in both directions', async () => {
     const expected = sorted('-createdAt');

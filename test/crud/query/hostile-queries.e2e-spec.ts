@@ -30,15 +30,6 @@ const REFUSED = [
   `title${'[a]'.repeat(1_000)}=x`,
 ];
 
-/** Query strings that are refused as a whole, by their form. */
-const UNREADABLE: readonly (readonly [name: string, query: string])[] = [
-  ['half an escape', 'title=%'],
-  ['a lone surrogate', 'title=%ED%A0%80'],
-  ['10,000 parameters', 'a&'.repeat(5_000) + 'a=&'.repeat(5_000)],
-  ['1,000 parameters', 'a=&'.repeat(1_000)],
-  ['a megabyte', `title=${'x'.repeat(1_000_000)}`],
-];
-
 describe('hostile queries', () => {
   const app = useTestApp({ env: { LOG_LEVEL: 'error' } });
   beforeAll(async () => {
@@ -68,16 +59,19 @@ describe('hostile queries', () => {
     expect(isNamed || named.includes(parameter)).toBe(true);
   });
 
-  it.each(UNREADABLE)('%s is refused', async (_name, query) => {
+  it.each([
+    ['a lone surrogate', 'title=%ED%A0%80'],
+    ['10,000 parameters', 'a&'.repeat(5_000) + 'a=&'.repeat(5_000)],
+    ['1,000 parameters', 'a=&'.repeat(1_000)],
+    ['a megabyte', `title=${'x'.repeat(1_000_000)}`],
+  ])('%s is refused', async (_name, query) => {
     expectProblem(await raw(query), 400, 414, 431);
   });
 
   it('accepts at most 20 conditions, and as many values as are allowed', async () => {
-    const operators = ['exists', 'ne', 'nin', 'in', 'eq', 'gt'];
-    const conditions = ['title', 'dueAt', 'createdAt', 'updatedAt'].flatMap((name) =>
-      operators
-        .filter((operator) => name !== 'title' || operator !== 'gt')
-        .map((operator) => `${name}[${operator}]=${operator === 'exists' ? 'true' : '2026-01-01T00:00:00Z'}`),
+    const operators = 'eq ne gt gte lt lte in nin'.split(' ');
+    const conditions = ['dueAt', 'createdAt', 'updatedAt'].flatMap((name) =>
+      operators.map((operator) => `${name}[${operator}]=2026-01-01T00:00:00Z`),
     );
     const query = (count: number) => conditions.slice(0, count).join('&');
     expect((await app.get(`/todos?${query(20)}`)).status).toBe(200);

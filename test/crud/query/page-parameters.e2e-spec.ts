@@ -3,18 +3,12 @@ import { Types } from 'mongoose';
 import { commandsOf } from '../../support/sent-commands.js';
 import { expectInvalid } from '../../support/problems.js';
 import { acme as token } from '../../support/tenants.js';
-import { each } from '../../support/records.js';
 import { useTestApp } from '../../support/test-app.js';
 
 /** The targets of a `Link` header by their relations (RFC 8288). */
 function linksOf(headers: Headers): Record<string, string> {
-  const links = (headers.get('link') ?? '').split(', ').filter(Boolean);
-  return Object.fromEntries(
-    links.map((link) => {
-      const [, target = '', rel = ''] = /^<([^>]+)>; rel="(\w+)"$/.exec(link) ?? [];
-      return [rel, target];
-    }),
-  );
+  const links = (headers.get('link') ?? '').matchAll(/<([^>]+)>; rel="(\w+)"(?:, |$)/gy);
+  return Object.fromEntries([...links].map(([, target = '', rel = '']) => [rel, target]));
 }
 
 const app = useTestApp();
@@ -73,11 +67,6 @@ describe('the parameters of a page', () => {
     expect(Object.keys(linksOf(last.headers))).toEqual(['first', 'prev']);
   });
 
-  it('need no limit with a cursor', async () => {
-    const { next } = (await app.get('/todos?limit=2')).body;
-    expect(titles((await app.get(`/todos?after=${next}`)).body)).toEqual(['4', '3', '2', '1', '0']);
-  });
-
   it('refuse other ways to count, and any without a page', async () => {
     const other = { parameter: 'count', detail: '"count" must be one of exact, estimated, none.' };
     expectInvalid(await app.get('/todos?limit=1&count=all'), '/todos', other);
@@ -110,32 +99,17 @@ describe('the parameters of a page', () => {
   });
 });
 
+// What filters select is a matter of the random queries.
 describe('the filters and orders of a list', () => {
-  beforeEach(() => app.empty());
-
-  const create = (body: object) => app.post('/todos', body);
-  const titles = async (query: string) => each((await app.get(`/todos?${query}`)).body, 'title');
-
   it('search for texts of up to a thousand characters, from any plane', async () => {
-    await create({ title: '𐐀'.repeat(200) });
+    await app.empty();
+    await app.post('/todos', { title: '𐐀'.repeat(200) });
+    const found = async (operator: string, length: number) =>
+      (await app.get(`/todos?title[${operator}]=${encodeURIComponent('𐐨'.repeat(length))}`)).body as object[];
     for (const operator of ['contains', 'startsWith']) {
-      expect(await titles(`title[${operator}]=${encodeURIComponent('𐐨'.repeat(200))}`)).toHaveLength(1);
-      expect(await titles(`title[${operator}]=${encodeURIComponent('𐐨'.repeat(1_000))}`)).toEqual([]);
+      expect(await found(operator, 200)).toHaveLength(1);
+      expect(await found(operator, 1_000)).toEqual([]);
     }
-  });
-
-  it('keep the records that satisfy every condition', async () => {
-    const cake = 'Cake (a+)+$ now';
-    await create({ title: 'Tea', dueAt: '2026-01-01T00:00:00Z' });
-    await create({ title: 'Coffee', completed: true });
-    await create({ title: cake, completed: true, dueAt: '2026-03-01T00:00:00Z' });
-    expect(await titles('title=Tea')).toEqual(['Tea']);
-    expect(await titles('title[in]=Tea,Coffee')).toEqual(['Coffee', 'Tea']);
-    expect(await titles('title[contains]=(A%2B)%2B$')).toEqual([cake]);
-    expect(await titles('completed=true&dueAt[exists]=false')).toEqual(['Coffee']);
-    expect(await titles('dueAt[gte]=2026-01-01T01:00:00%2B01:00&sort=dueAt')).toEqual(['Tea', cake]);
-    expect(await titles('dueAt[ne]=2026-01-01T00:00:00Z&sort=title')).toEqual([cake, 'Coffee']);
-    expect((await app.get('/todos/count?completed=true')).body).toEqual({ count: 2 });
   });
 
   it('refuse anything undeclared, and list what is declared', async () => {

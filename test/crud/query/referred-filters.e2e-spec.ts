@@ -74,9 +74,8 @@ describe('a filter by a field of a referred record', () => {
     const team = (i: number) => ({ name: i < 1_000 ? 'many' : 'more', tenant: new Types.ObjectId(ACME) });
     await app.database.collection('teams').insertMany(Array.from({ length: 1_001 }, (_, i) => team(i)));
     expect((await app.get('/tasks?team.name=many', { token: ADA })).status).toBe(200);
-    const response = await app.get('/tasks?team.name[startsWith]=m', { token: ADA });
+    const { status, body } = await app.get('/tasks?team.name[startsWith]=m', { token: ADA });
     const detail = '"team.name" matches more than 1000 records. Narrow the condition.';
-    const { status, body } = response;
     expect([status, body.code, body.detail]).toEqual([400, 'QUERY_TOO_BROAD', detail]);
   });
 });
@@ -97,36 +96,27 @@ describe('a filter through a list of references', () => {
     const blue = await created(app, '/tags', { label: 'blue' });
     const both = await created(app, '/books', { tags: [red, blue] });
     const one = await created(app, '/books', { tags: [blue] });
-    const found = async (filter: string) =>
-      each((await app.get(`/books?tags.label${filter}`)).body, '_id').sort();
+    const found = async (filter: string) => each((await app.get(`/books?tags.label${filter}`)).body, '_id');
     expect(await found('=red')).toEqual([both]);
-    expect(await found('=blue')).toEqual([both, one].sort());
+    expect(await found('=blue')).toEqual([one, both]);
     expect(await found('[ne]=red')).toEqual([one]);
   });
 });
 
 describe('a field of a referred record that nobody may filter by', () => {
-  const teams = resource({
-    name: 'teams',
-    kept: { secret: IsText({ max: 9, optional: true }) },
-    output: (team) => team,
+  const teams = resource({ name: 'teams', output: (team) => team });
+  const players = resource({
+    name: 'players',
+    fields: { team: IsReference(() => teams.entity) },
+    references: { team: { to: teams.entity } },
   });
-  const starting = (filter: string) =>
-    createResourceApp(
-      teams,
-      feature({
-        name: 'players',
-        fields: { team: IsReference(() => teams.entity) },
-        references: { team: { to: teams.entity } },
-        query: { filter: [filter] as never },
-      }),
-    );
 
   it.each([
     ['team.nowhere', 'which is no single value of the class Team'],
     ['team.text', 'it names "text", which the function of output may hide'],
     ['teem.text', 'which the schema does not have'],
   ])('stops the start: %s', async (filter, reason) => {
-    await expect((async () => starting(filter))()).rejects.toThrow(reason);
+    const start = createResourceApp(teams, { ...players, query: { filter: [filter] } });
+    await expect(start).rejects.toThrow(reason);
   });
 });

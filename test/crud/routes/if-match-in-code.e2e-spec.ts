@@ -49,23 +49,20 @@ describe('If-Match on a route of your own', () => {
   const app = useResourceApp(
     CrudModule.forFeature(gates, { controller: GatesController, service: GatesService }),
   );
-  it.each(['paint', 'paint-at-once', 'replace'])(
-    'is about the record as it was before several writes: %s',
-    async (route) => {
-      const { _id } = (await app.post('/gates', { name: 'North' }, { token: acme })).body as { _id: string };
-      const put = (tag: string) =>
-        app.request('PUT', `/gates/${_id}/${route}`, { token: acme, headers: { 'If-Match': tag } });
-      expect((await put('"1"')).status).toBe(412);
-      expect((await app.get(`/gates/${_id}`, { token: acme })).body).not.toHaveProperty('state');
-      const { status, body, headers } = await put('"0"');
-      expect([status, body.state, headers.get('etag')]).toEqual([200, 'dry', '"2"']);
-    },
-  );
+  it.each(['paint', 'paint-at-once', 'replace'])('means the record before all writes: %s', async (route) => {
+    const id = await app.create('/gates', { name: 'North' }, acme);
+    const put = (tag: string) =>
+      app.request('PUT', `/gates/${id}/${route}`, { token: acme, headers: { 'If-Match': tag } });
+    expect((await put('"1"')).status).toBe(412);
+    expect((await app.get(`/gates/${id}`, { token: acme })).body).not.toHaveProperty('state');
+    const { status, body, headers } = await put('"0"');
+    expect([status, body.state, headers.get('etag')]).toEqual([200, 'dry', '"2"']);
+  });
 
   it('is asked for where the route writes nothing, and finds no record of others', async () => {
-    const { _id } = (await app.post('/gates', { name: 'North' }, { token: acme })).body as { _id: string };
+    const id = await app.create('/gates', { name: 'North' }, acme);
     const look = async (tag: string, token = acme) =>
-      (await app.request('PUT', `/gates/${_id}/look`, { token, headers: { 'If-Match': tag } })).status;
+      (await app.request('PUT', `/gates/${id}/look`, { token, headers: { 'If-Match': tag } })).status;
     expect([await look('"1"'), await look('"0"'), await look('"1"', globex)]).toEqual([412, 200, 404]);
   });
 });

@@ -10,8 +10,6 @@ import { buildService, ServiceProcess } from '../../support/service-process.js';
 import { TEST_SECRET } from '../../support/tenants.js';
 import { createTestApp, type TestApp } from '../../support/test-app.js';
 
-const DONE_WITHIN_MS = 60_000;
-
 describe('records that were stored without words', () => {
   let uri: string;
   let client: mongoose.mongo.MongoClient;
@@ -40,18 +38,15 @@ describe('records that were stored without words', () => {
     await apps.pop()?.leave();
     return start(env);
   };
-  const old = (i: number) => ({
-    title: `Old ${i}`,
-    description: i % 2 ? 'odd "one"' : 'even one',
-    createdAt: new Date(i),
-    updatedAt: new Date(i),
-    __v: 0,
-  });
-  const insert = (length: number) => todos().insertMany(Array.from({ length }, (_, i) => old(i)));
+  const old = (_: unknown, i: number) => {
+    const [at, description] = [new Date(i), i % 2 ? 'odd "one"' : 'even one'];
+    return { title: `Old ${i}`, description, createdAt: at, updatedAt: at, __v: 0 };
+  };
+  const insert = (length: number) => todos().insertMany(Array.from({ length }, old));
   const count = async (app: TestApp, q: string) =>
     (await app.get(`/todos/count?q=${q}`)).body.count as number;
   const mark = () => marks().findOne({ _id: 'todos' });
-  const within = (check: () => Promise<void>) => eventually(check, DONE_WITHIN_MS);
+  const within = (check: () => Promise<void>) => eventually(check, 60_000);
   const finished = () => within(async () => expect(await mark()).toHaveProperty('finished'));
 
   it('are found once their words are indexed, and are otherwise unchanged', async () => {
@@ -103,10 +98,8 @@ describe('records that were stored without words', () => {
     let letThrough: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (letThrough = resolve));
     const { bulkWrite } = mongoose.mongo.Collection.prototype;
-    const held = jest.spyOn(mongoose.mongo.Collection.prototype, 'bulkWrite').mockImplementation(function (
-      this: mongoose.mongo.Collection,
-      ...given
-    ) {
+    const held = jest.spyOn(mongoose.mongo.Collection.prototype, 'bulkWrite');
+    held.mockImplementation(function (this: mongoose.mongo.Collection, ...given) {
       return gate.then(() => bulkWrite.apply(this, given));
     });
     const app = await start();

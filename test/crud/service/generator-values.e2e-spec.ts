@@ -2,14 +2,87 @@
 import { ForbiddenException, Injectable } from '@nestjs/common';
 import { EventEmitter2 } from '@nestjs/event-emitter';
 import { Prop } from '@nestjs/mongoose';
+import mongoose, { Types } from 'mongoose';
 import { setTimeout as pause } from 'node:timers/promises';
 import { EntityEventPublisher } from '../../../src/common/events/index.js';
+import {
+  IsDecimal,
+  IsIdentifier,
+  IsListOf,
+  IsNested,
+  IsText,
+  IsWholeNumber,
+} from '../../../src/common/fields/index.js';
 import { useResourceApp } from '../../support/resource-app.js';
-import { feature, type Made } from '../../support/resource.js';
+import { feature, type Made, resource } from '../../support/resource.js';
 import { KEPT } from '../../support/whole-records.js';
-import { ID, plains, SECRET, stricts, ThingInput, things } from '../../support/value-resources.js';
 
-const seen: { hook: string; record: Made; previous?: Made }[] = [];
+/** The default of a field that clients never see. */
+const SECRET = 'known to the house only';
+const ID = '665f1c2ab7e3a90d4c8b0009';
+
+class Corner {
+  @IsText({ max: 9, optional: true }) x?: string;
+  @IsText({ max: 9, optional: true }) y?: string;
+}
+
+class Part {
+  @IsText({ max: 20, optional: true }) label?: string;
+  @IsIdentifier({ optional: true }) maker?: string;
+  @IsDecimal({ scale: 2, optional: true }) price?: string;
+  @IsNested(() => Corner, { optional: true }) corner?: Corner;
+  @Prop({ type: String, select: false, default: SECRET }) secret?: string;
+}
+
+class ThingInput {
+  @IsText({ max: 80 }) name!: string;
+  @IsWholeNumber({ min: 0, max: 100_000, optional: true }) counter?: number = 7;
+  @IsDecimal({ scale: 2, optional: true }) price?: string;
+  @IsNested(() => Part, { optional: true }) part?: Part;
+  @IsListOf(() => Part, { max: 5, optional: true }) parts?: Part[];
+  @IsListOf(IsIdentifier(), { max: 5, optional: true }) makers?: string[];
+}
+
+/** Defaults that are the same for every record, as answers show them. */
+const CONSTANTS = {
+  big: '9007199254740993',
+  uuid: 'a5b4d0b2-8b65-4c8a-9a63-2f4f0a5a3c11',
+  since: '2026-01-31T00:00:00.000Z',
+};
+const { BigInt: Big, UUID } = mongoose.Schema.Types;
+/** Records with values of every type. */
+const things = resource({
+  name: 'things',
+  fields: ThingInput,
+  kept: {
+    labels: Prop({ type: Map, of: Types.ObjectId, default: () => ({ one: ID }) }),
+    big: Prop({ type: Big, default: 9007199254740993n }),
+    bytes: Prop({ type: Buffer, default: () => Buffer.from('bytes') }),
+    uuid: Prop({ type: UUID, default: CONSTANTS.uuid }),
+    since: Prop({ type: Date, default: '2026-01-31' }),
+    box: Prop({ type: new mongoose.Schema({ open: { type: Boolean, default: true } }, { _id: false }) }),
+  },
+});
+
+const strict = (prop: object) => [Prop({ type: String, ...prop }), IsText({ max: 80, optional: true })];
+const validator = (text: string) => text.length % 2 === 0;
+/** Records whose schema demands more than their class. */
+const stricts = resource({
+  name: 'stricts',
+  fields: {
+    short: strict({ maxlength: 3 }),
+    fixed: strict({ immutable: true }),
+    colour: strict({ enum: ['red', 'blue'] }),
+    code: strict({ match: /^[a-z]+$/ }),
+    even: strict({ validate: { validator, message: 'must be even' } }),
+    back: strict({ required: true, default: 'here' }),
+    only: strict({ unique: true, sparse: true }),
+  },
+});
+
+/** What a hook is told. */
+type Told = Record<'record' | 'input' | 'previous', Made>;
+const seen: (Pick<Told, 'record'> & { hook: string; previous?: Made })[] = [];
 const forbid = (name: unknown, forbidden: string) => {
   if (name === forbidden) throw new ForbiddenException('Not today.');
 };
@@ -17,37 +90,38 @@ const forbid = (name: unknown, forbidden: string) => {
 @Injectable()
 class Hooks {
   constructor(private readonly events: EntityEventPublisher) {}
-  async beforeCreate({ record, input }: { record: Made; input: Made }) {
+  async beforeCreate({ record, input }: Told) {
     await pause(5);
     forbid(input.name, 'forbidden');
     record.by = this.events.constructor.name;
   }
-  afterCreate({ record }: { record: Made }) {
+  afterCreate({ record }: Told) {
     seen.push({ hook: 'afterCreate', record });
   }
-  beforeUpdate({ record, previous }: { record: Made; previous: Made }) {
+  beforeUpdate({ record, previous }: Told) {
     forbid(record.name, 'forbidden');
     if (record.part) Object.assign(record.part, { label: `${String(previous.name)} before` });
   }
-  afterUpdate({ record, previous }: { record: Made; previous: Made }) {
+  afterUpdate({ record, previous }: Told) {
     seen.push({ hook: 'afterUpdate', record, previous });
   }
-  beforeDel({ record }: { record: Made }) {
+  beforeDel({ record }: Told) {
     forbid(record.name, 'kept');
   }
-  afterDel({ record }: { record: Made }) {
+  afterDel({ record }: Told) {
     seen.push({ hook: 'afterDel', record });
   }
 }
 
+const refusing = { errors: [403] };
 const app = useResourceApp(
   things,
   stricts,
-  plains,
   feature({
     name: 'hookeds',
     fields: ThingInput,
     kept: { by: Prop({ type: String }) },
+    routes: { create: refusing, update: refusing, del: refusing },
     hooks: Hooks as never,
   }),
 );
@@ -62,14 +136,12 @@ it('a PATCH writes nothing that was not sent, whatever the class initialises', a
   const id = await app.create('/things', { name: 'a', counter: 99 });
   for (const body of [{}, { name: 'b' }]) await app.patch(`/things/${id}`, body);
   expect(await raw('things')).toMatchObject({ name: 'b', counter: 99 });
-  await app.create('/hookeds', { name: 'a' });
-  expect(await raw('hookeds')).toMatchObject({ counter: 7 });
 });
 
 it('values of every type are as JSON should have them, in answers and events, and nothing hidden is', async () => {
   const events: unknown[] = [];
-  app.app.get(EventEmitter2).on('things.*', (event) => void events.push(event));
-  app.app.get(EventEmitter2).on('things.afterCreate', (event) => void events.push(event));
+  for (const name of ['things.*', 'things.afterCreate'])
+    app.app.get(EventEmitter2).on(name, (event) => void events.push(event));
   const part = { label: 'p', maker: ID, price: '1.50' };
   const body = { name: 'a', price: '12.50', part, parts: [part, part], makers: [ID] };
   const created = await app.post('/things', body, { headers: { Prefer: 'return=representation' } });
@@ -77,10 +149,8 @@ it('values of every type are as JSON should have them, in answers and events, an
     ...body,
     counter: 7,
     labels: { one: ID },
-    big: '9007199254740993',
     bytes: Buffer.from('bytes').toString('base64'),
-    uuid: 'a5b4d0b2-8b65-4c8a-9a63-2f4f0a5a3c11',
-    since: '2026-01-31T00:00:00.000Z',
+    ...CONSTANTS,
   };
   expect([created.status, created.body]).toEqual([201, { ...KEPT, ...shown }]);
   expect((await app.get(`/things/${created.body._id}`)).body).toEqual(created.body);
@@ -94,12 +164,7 @@ it('values of every type are as JSON should have them, in answers and events, an
 it('a record from before its fields had defaults shows those that are the same for every record', async () => {
   const at = { createdAt: new Date(), updatedAt: new Date() };
   await app.database.collection('things').insertOne({ name: 'old', part: {}, box: {}, uuid: null, ...at });
-  const constants = {
-    big: '9007199254740993',
-    uuid: 'a5b4d0b2-8b65-4c8a-9a63-2f4f0a5a3c11',
-    since: '2026-01-31T00:00:00.000Z',
-  };
-  const shown = { ...KEPT, name: 'old', part: {}, box: { open: true }, ...constants };
+  const shown = { ...KEPT, name: 'old', part: {}, box: { open: true }, ...CONSTANTS };
   expect((await app.get('/things')).body).toEqual([shown]);
 });
 
@@ -117,7 +182,7 @@ describe('what the schema refuses is a fault of its field, on create and update 
     const errors = [{ pointer: `/${Object.keys(body)[0]}`, detail }];
     for (const response of [await app.post('/stricts', body), await app.patch(one, body)]) {
       expect([response.status, response.body.code, response.body.errors]).toEqual([status, code, errors]);
-      expect(response.text).not.toMatch(/Strict|Path|model/);
+      expect(response.text).not.toMatch(/Strict|Path|model|E11000|collection|index/);
     }
   });
 
@@ -131,25 +196,9 @@ describe('what the schema refuses is a fault of its field, on create and update 
   });
 });
 
-it('plain class-validator decorators are documented, and the type is said first', async () => {
-  const { PlainCreate, PlainUpdate } = (await app.get('/docs/openapi.json')).body.components.schemas;
-  expect(PlainCreate).toMatchObject({
-    required: ['email', 'stock'],
-    properties: {
-      email: { type: 'string', format: 'email' },
-      stock: { type: 'integer', minimum: 1, maximum: 9 },
-      friends: { type: 'array', items: { type: 'string' } },
-    },
-  });
-  expect(PlainUpdate.properties.friends).toMatchObject({ type: ['array', 'null'] });
-  const { body } = await app.post('/plains', { email: 'a@b.example', stock: '5' });
-  expect(body.errors).toEqual([{ pointer: '/stock', detail: '"stock" must be a whole number.' }]);
-});
-
 describe('a nested merge patch (RFC 7396)', () => {
   const start = { label: 'a', price: '1.00', corner: { x: '1', y: '2' } };
   const thing = async (body: object) => `/things/${await app.create('/things', { name: 'a', ...body })}`;
-  const read = async (path: string) => (await app.get(path)).body as { part?: object; parts?: object[] };
 
   it.each<[object, object]>([
     [{ label: 'b' }, { ...start, label: 'b' }],
@@ -161,71 +210,49 @@ describe('a nested merge patch (RFC 7396)', () => {
   ])('%j', async (part, expected) => {
     const path = await thing({ part: start });
     expect((await app.patch(path, { part })).body).toEqual({ updated: true });
-    expect((await read(path)).part).toEqual(expected);
+    expect((await app.get(path)).body.part).toEqual(expected);
     expect((await raw('things'))?.part.secret).toBe(SECRET);
   });
 
   it('replaces lists whole, makes objects that were not there, and removes them', async () => {
     const path = await thing({ parts: [{ label: 'a' }, { label: 'b' }] });
     await app.patch(path, { parts: [{ price: '2.00' }], part: { corner: { x: '1', y: null } } });
-    const { part, parts } = await read(path);
+    const { part, parts } = (await app.get(path)).body;
     expect([part, parts]).toEqual([{ corner: { x: '1' } }, [{ price: '2.00' }]]);
     await app.patch(path, { part: null });
-    expect((await read(path)).part).toBeUndefined();
+    expect((await app.get(path)).body).not.toHaveProperty('part');
   });
 
   it('of different members at once loses none', async () => {
     const path = await thing({ part: { label: 'a' } });
-    const [x, y] = [{ corner: { x: '1' } }, { corner: { y: '2' } }];
-    const bodies = [{ label: 'b' }, { price: '3.00' }, { maker: ID }, x, y];
+    const corners = [{ corner: { x: '1' } }, { corner: { y: '2' } }];
+    const bodies = [{ label: 'b' }, { price: '3.00' }, { maker: ID }, ...corners];
     const updates = bodies.map(async (part) => (await app.patch(path, { part })).status);
     expect(await Promise.all(updates)).toEqual([200, 200, 200, 200, 200]);
     const part = { label: 'b', price: '3.00', maker: ID, corner: { x: '1', y: '2' } };
-    expect((await read(path)).part).toEqual(part);
+    expect((await app.get(path)).body.part).toEqual(part);
   });
 });
 
 describe('hooks of a provider', () => {
-  /** What a request gets whose hook throws, which the document cannot know. */
-  async function refusal(method: string, path: string, body?: object) {
-    const sent = body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
-    const response = await fetch(app.url + path, { method, ...sent });
-    const { code, detail } = (await response.json()) as { code: string; detail: string };
-    return [response.status, code, detail];
-  }
-
   it('set fields, refuse writes in their own words, and keep hidden values', async () => {
     const one = `/hookeds/${await app.create('/hookeds', { name: 'a', part: { price: '1.00' } })}`;
-    expect(await raw('hookeds')).toMatchObject({ by: 'EntityEventPublisher', part: { secret: SECRET } });
+    const by = 'EntityEventPublisher';
+    expect(await raw('hookeds')).toMatchObject({ by, counter: 7, part: { secret: SECRET } });
     await app.database.collection('hookeds').updateOne({}, { $set: { 'part.secret': 'of its own' } });
     await app.patch(one, { name: 'b' });
     const part = { label: 'a before', secret: 'of its own' };
     expect(await raw('hookeds')).toMatchObject({ name: 'b', part });
-    const forbidden = { name: 'forbidden' };
-    expect(await refusal('POST', '/hookeds', forbidden)).toEqual([403, 'FORBIDDEN', 'Not today.']);
-    expect(await refusal('PATCH', one, forbidden)).toEqual([403, 'FORBIDDEN', 'Not today.']);
+    const refusal = { status: 403, body: { code: 'FORBIDDEN', detail: 'Not today.' } };
+    expect(await app.post('/hookeds', { name: 'forbidden' })).toMatchObject(refusal);
+    expect(await app.patch(one, { name: 'forbidden' })).toMatchObject(refusal);
     await app.patch(one, { name: 'kept' });
-    expect(await refusal('DELETE', one)).toEqual([403, 'FORBIDDEN', 'Not today.']);
+    expect(await app.del(one)).toMatchObject(refusal);
     expect(await app.database.collection('hookeds').countDocuments()).toBe(1);
     await app.patch(one, { name: 'c' });
     expect((await app.del(one)).status).toBe(200);
     const updates = Array<string>(3).fill('afterUpdate');
     expect(seen.map(({ hook }) => hook)).toEqual(['afterCreate', ...updates, 'afterDel']);
     expect(JSON.stringify(seen)).not.toContain(SECRET);
-  });
-
-  it('are told exactly what each of many updates replaced', async () => {
-    const id = await app.create('/hookeds', { name: 'start', counter: 0 });
-    const updates = Array.from({ length: 10 }, (_, i) => app.patch(`/hookeds/${id}`, { counter: i + 1 }));
-    const statuses = (await Promise.all(updates)).map(({ status }) => status);
-    const pairs = seen.filter(({ hook }) => hook === 'afterUpdate');
-    const done = statuses.filter((status) => status === 200).length;
-    expect(statuses.every((status) => status === 200 || status === 409)).toBe(true);
-    expect([pairs.length, done > 0]).toEqual([done, true]);
-    // A chain: each write replaced what another one had stored, and none was replaced twice.
-    const stored = [0, ...pairs.map(({ record }) => Number(record.counter))];
-    const replaced = [...pairs.map(({ previous }) => previous), await raw('hookeds')];
-    const counters = replaced.map((record) => Number(record?.counter));
-    expect(counters.sort((a, b) => a - b)).toEqual(stored.sort((a, b) => a - b));
   });
 });

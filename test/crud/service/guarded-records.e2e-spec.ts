@@ -1,5 +1,6 @@
 import { createGloballyGuardedApp, createGuardedApp } from '../../support/guarded-app.js';
 import { expectInvalid, expectProblem } from '../../support/problems.js';
+import { each } from '../../support/records.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import { useApp } from '../../support/test-app.js';
 import { postWhole } from '../../support/whole-records.js';
@@ -24,12 +25,9 @@ describe('a reference to a record that guards hide from the caller', () => {
     const id = await created(`/${field}s`);
     const known = `/cases/${await created('/cases')}`;
     const body = { name: 'C', [field]: id };
-    for (const [method, path] of [
-      ['POST', '/cases'],
-      ['PATCH', known],
-    ] as const) {
-      for (const one of [body, { ...body, [field]: NOWHERE }])
-        expectInvalid(await app.request(method, path, { body: one, token: member }), path, fault(field));
+    for (const one of [body, { ...body, [field]: NOWHERE }]) {
+      expectInvalid(await app.post('/cases', one, { token: member }), '/cases', fault(field));
+      expectInvalid(await app.patch(known, one, { token: member }), known, fault(field));
     }
     expect((await app.post('/cases', body, { token: admin })).status).toBe(201);
     expect((await app.patch(known, body, { token: admin })).status).toBe(200);
@@ -113,31 +111,19 @@ describe('an answer to a write with return=representation', () => {
     expect(body).toMatchObject({ name: 'Mine', owner: 'ada' });
     const path = `/diaries/${body._id as string}`;
     const answers = [ada, bob, admin].map((token) => app.patch(path, {}, { token, headers: WHOLE }));
-    expect((await Promise.all(answers)).map((answer) => answer.body as unknown)).toEqual([
-      expect.objectContaining({ name: 'Mine' }),
-      { updated: true },
-      { updated: true },
-    ]);
+    const shown = [expect.objectContaining({ name: 'Mine' }), { updated: true }, { updated: true }];
+    expect((await Promise.all(answers)).map((answer) => answer.body as unknown)).toEqual(shown);
   });
 });
 
-describe('records below a parent', () => {
-  it('that is guarded are there for those alone who may get it', async () => {
-    const path = `/dossiers/${await created('/dossiers')}/pages`;
-    const page = `${path}/${await created(path)}`;
-    const answers = [
-      app.get(page, { token: admin }),
-      app.get(page, { token: member }),
-      app.get(`${path}?limit=1`, { token: member }),
-      app.post(path, { name: 'P' }, { token: member }),
-    ];
-    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 404, 404, 404]);
-  });
-
-  it('that no route reads are there', async () => {
-    const path = `/drafts/${await created('/drafts')}/remarks`;
-    expect((await app.get(`${path}/${await created(path)}`, { token: member })).status).toBe(200);
-  });
+it('records below a guarded parent are there for those alone who may get it; one that no route reads is no bar', async () => {
+  const path = `/dossiers/${await created('/dossiers')}/pages`;
+  const page = `${path}/${await created(path)}`;
+  expect((await app.get(page, { token: admin })).status).toBe(200);
+  for (const at of [page, `${path}?limit=1`]) expect((await app.get(at, { token: member })).status).toBe(404);
+  expect((await app.post(path, { name: 'P' }, { token: member })).status).toBe(404);
+  const remarks = `/drafts/${await created('/drafts')}/remarks`;
+  expect((await app.get(`${remarks}/${await created(remarks)}`, { token: member })).status).toBe(200);
 });
 
 it('a guard of the whole application decides by what the get of the record declares', async () => {
@@ -145,9 +131,11 @@ it('a guard of the whole application decides by what the get of the record decla
   const topic = await global.create('/topics', { name: 'T' });
   expectInvalid(await global.post('/notes', { name: 'N', topic }), '/notes', fault('topic'));
   expect((await global.post('/notes', { name: 'N', topic }, asAdmin)).status).toBe(201);
-  expect((await global.get('/notes?expand=topic')).body).toMatchObject([{ topic }]);
-  const { body } = await global.get('/notes?expand=topic', asAdmin);
-  expect(body).toMatchObject([{ topic: { name: 'T' } }]);
+  const expanded = [
+    await global.get('/notes?expand=topic'),
+    await global.get('/notes?expand=topic', asAdmin),
+  ];
+  expect(each(expanded, 'body')).toMatchObject([[{ topic }], [{ topic: { name: 'T' } }]]);
   const changed = await global.patch(`/topics/${topic}`, {}, { headers: WHOLE });
   expect(changed.body).toEqual({ updated: true });
 });
@@ -175,10 +163,7 @@ describe('a restore is open to those alone whom the guards let', () => {
     expect((await app.get(path, { token: member })).status).toBe(200);
   });
 
-  it.each([
-    ['the route has guards of its own', 'cards'],
-    ['nothing is guarded', 'stamps'],
-  ])('unless %s', async (_why, name) => {
-    expect((await restore(await archivedPath(name), member)).status).toBe(200);
+  it('unless the route has guards of its own', async () => {
+    expect((await restore(await archivedPath('cards'), member)).status).toBe(200);
   });
 });

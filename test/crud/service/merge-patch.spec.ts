@@ -38,11 +38,7 @@ describe('mergePatch', () => {
 
   it('writes harmful names as members, never into a prototype', () => {
     const patch = JSON.parse('{"__proto__":{"admin":true},"a":{"__proto__":{"admin":true}}}') as object;
-    const merged = mergePatch({ a: {} }, patch) as { admin?: boolean; a: { admin?: boolean } };
-    expect([merged.admin, merged.a.admin, ({} as { admin?: boolean }).admin]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    const merged = mergePatch({ a: {} }, patch) as { a: object };
+    for (const object of [merged, merged.a, {}]) expect('admin' in object).toBe(false);
   });
 });

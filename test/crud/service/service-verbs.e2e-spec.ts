@@ -12,11 +12,7 @@ import {
   Outboxes,
   patchOf,
 } from '../../../src/common/crud/index.js';
-import {
-  InvalidIdError,
-  PreconditionFailedError,
-  RecordNotFoundError,
-} from '../../../src/common/errors/index.js';
+import { InvalidIdError } from '../../../src/common/errors/index.js';
 import { IsTimestamp } from '../../../src/common/fields/index.js';
 import { CurrentScope, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { serviceIn, useResourceApp } from '../../support/resource-app.js';
@@ -29,12 +25,11 @@ const ofTenant = {
 };
 const notes = resource({ name: 'notes', ...ofTenant, archive: { field: 'deletedAt' }, events: true });
 const boards = resource({ name: 'boards', ...ofTenant });
+const NotePatch = patchOf(notes.input as Type<Made>);
 
 @Injectable()
 class BoardsService extends CrudService.for(boards) {
-  stages(scope: TenantScope, stages: readonly AggregationStage[]) {
-    return this.aggregate(scope, stages);
-  }
+  stages = (...args: Parameters<typeof this.aggregate>) => this.aggregate(...args);
 }
 
 @Injectable()
@@ -43,12 +38,7 @@ class BoardsController extends CrudController(boards, BoardsService) {
     super();
   }
 
-  @CrudAction(boards, {
-    method: 'PATCH',
-    path: 'notes',
-    body: patchOf(notes.input as Type<Made>),
-    isolatedAs: 'update',
-  })
+  @CrudAction(boards, { method: 'PATCH', path: 'notes', body: NotePatch, isolatedAs: 'update' })
   async change(@CurrentScope() scope: TenantScope, @Body() changes: Changes<Made>) {
     for await (const note of this.notes.list(scope)) return this.notes.update(scope, note._id, changes);
     return {};
@@ -61,30 +51,22 @@ class BoardsController extends CrudController(boards, BoardsService) {
 }
 
 const notesModule = CrudModule.forFeature(notes);
-const app = useResourceApp(
-  notesModule,
-  CrudModule.forFeature(boards, {
-    controller: BoardsController,
-    service: BoardsService,
-    imports: [notesModule],
-  }),
-);
+const ofBoards = { controller: BoardsController, service: BoardsService, imports: [notesModule] };
+const app = useResourceApp(notesModule, CrudModule.forFeature(boards, ofBoards));
 beforeEach(() => app.empty());
 const scope = scopeOf({ tenant: ACME });
 
 describe('a verb of a service for a single record', () => {
-  it.each([[undefined], [null], [''], [5], ['1'], [{ $ne: null }], [[ACME]], [{ _bsontype: 'ObjectId' }]])(
-    'refuses the id %j, and touches none',
-    async (id) => {
-      const service = serviceIn(app, boards.entity);
-      await service.create(scope, { text: 'Buy stamps' });
-      const wrong = id as unknown as string;
-      await expect(service.get(scope, wrong)).rejects.toThrow(InvalidIdError);
-      await expect(service.update(scope, wrong, { text: 'Sell' })).rejects.toThrow(InvalidIdError);
-      await expect(service.del(scope, wrong)).rejects.toThrow(InvalidIdError);
-      expect(await app.database.collection('boards').distinct('text')).toEqual(['Buy stamps']);
-    },
-  );
+  const NO_IDS = [undefined, null, '', 5, '1', { $ne: null }, [ACME], { _bsontype: 'ObjectId' }];
+  it.each(NO_IDS)('refuses the id %j, and touches none', async (id) => {
+    const service = serviceIn(app, boards.entity);
+    await service.create(scope, { text: 'Buy stamps' });
+    const wrong = id as unknown as string;
+    await expect(service.get(scope, wrong)).rejects.toThrow(InvalidIdError);
+    await expect(service.update(scope, wrong, { text: 'Sell' })).rejects.toThrow(InvalidIdError);
+    await expect(service.del(scope, wrong)).rejects.toThrow(InvalidIdError);
+    expect(await app.database.collection('boards').distinct('text')).toEqual(['Buy stamps']);
+  });
 
   it('deletes no other record for a handler that misspells its parameter', async () => {
     const path = `${app.url}/boards/${await app.create('/boards', { text: 'A' }, acme)}/purge`;
@@ -101,14 +83,16 @@ describe('purge', () => {
 
   it('removes an archived record of the scope', async () => {
     const id = await note();
-    await expect(service.purge(scope, id)).rejects.toThrow(RecordNotFoundError);
+    const notFound = { code: 'RECORD_NOT_FOUND' };
+    await expect(service.purge(scope, id)).rejects.toMatchObject(notFound);
     await service.archive(scope, id);
     // As if its events were delivered.
     await app.database.collection('notes').updateMany({}, { $unset: { _outbox: 1 } });
-    await expect(service.purge(scopeOf({ tenant: GLOBEX }), id)).rejects.toThrow(RecordNotFoundError);
-    await expect(service.purge(scope, id, { ifMatch: '"7"' })).rejects.toThrow(PreconditionFailedError);
+    await expect(service.purge(scopeOf({ tenant: GLOBEX }), id)).rejects.toMatchObject(notFound);
+    const stale = service.purge(scope, id, { ifMatch: '"7"' });
+    await expect(stale).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
     expect(await service.purge(scope, id)).toMatchObject({ _id: id });
-    await expect(service.get(scope, id, { archived: 'only' })).rejects.toThrow(RecordNotFoundError);
+    await expect(service.get(scope, id, { archived: 'only' })).rejects.toMatchObject(notFound);
   });
 
   it.each([
@@ -121,11 +105,9 @@ describe('purge', () => {
       await service.purge(work, id);
     });
     const outbox = app.app.get(Outboxes, { strict: false }).of('notes');
-    const told = await outbox?.pending(new Date('2100-01-01'), 10);
-    expect(told?.map(({ action, record }) => [action, record])).toMatchObject([
-      ['create', { _id: String(id), text: 'a note' }],
-      ['del', { _id: String(id), text: 'a note' }],
-    ]);
+    const record = { _id: String(id), text: 'a note' };
+    const told = ['create', 'del'].map((action) => ({ action, record }));
+    expect(await outbox?.pending(new Date('2100-01-01'), 10)).toMatchObject(told);
     expect(await app.database.collection('notes').countDocuments({})).toBe(0);
   });
 });

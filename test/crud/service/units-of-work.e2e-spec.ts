@@ -2,7 +2,6 @@
 import { Body, ConflictException, Injectable } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import { Crud, CrudAction, CrudController, CrudModule, CrudService } from '../../../src/common/crud/index.js';
-import { DatabaseTooSlowError } from '../../../src/common/errors/index.js';
 import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { CurrentScope, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { eventually } from '../../support/eventually.js';
@@ -58,28 +57,24 @@ class NotesController extends CrudController(notes, NotesService) {
 }
 
 describe('a unit of work', () => {
-  let crud: Crud;
   let service: NotesService;
   const scope = scopeOf({ tenant: ACME });
-  const app = useResourceApp(
-    CrudModule.forFeature(notes, { controller: NotesController, service: NotesService }),
-  );
-  beforeAll(() => {
-    crud = app.app.get(Crud, { strict: false });
-    service = serviceIn(app, notes.entity);
-  });
+  const ofNotes = { controller: NotesController, service: NotesService };
+  const app = useResourceApp(CrudModule.forFeature(notes, ofNotes));
+  beforeAll(() => void (service = serviceIn(app, notes.entity)));
   beforeEach(async () => {
     await app.empty();
     created.length = 0;
   });
 
+  const atomically: Crud['atomically'] = (...unit) => app.app.get(Crud).atomically(...unit);
   const texts = async () =>
     ((await app.get('/notes', { token })).body as Made[]).map(({ text }) => text).sort();
   const audits = (filter = {}) => app.database.collection('audits').countDocuments(filter);
 
   it('stores all of its writes at once, and runs what follows them after that', async () => {
     const seen: unknown[] = [];
-    await crud.atomically(scope, async (work) => {
+    await atomically(scope, async (work) => {
       const { _id } = await service.create(work, { text: 'one' });
       await service.create(work, { text: 'two' });
       await service.update(work, _id, { text: 'three' });
@@ -95,7 +90,7 @@ describe('a unit of work', () => {
     const { _id } = await service.create(scope, { text: 'kept' });
     created.length = 0;
     const before = await audits();
-    const unit = crud.atomically(scope, async (work) => {
+    const unit = atomically(scope, async (work) => {
       await service.create(work, { text: 'one' });
       await service.del(work, _id);
       throw new ConflictException('No.');
@@ -114,17 +109,10 @@ describe('a unit of work', () => {
     expect(await texts()).toEqual(['good 1', 'good 2']);
   });
 
-  it('stores the records of a key once', async () => {
-    const headers = { 'Idempotency-Key': 'pair' };
-    const post = () => app.post('/notes/pairs', { text: 'good' }, { token, headers });
-    expect([(await post()).status, (await post()).status]).toEqual([201, 201]);
-    expect(await texts()).toEqual(['good 1', 'good 2']);
-  });
-
   it('lets others read while it goes on', async () => {
     let read: unknown[] | undefined;
     let reading: Promise<unknown> | undefined;
-    await crud.atomically(scope, async (work) => {
+    await atomically(scope, async (work) => {
       const { _id } = await service.create(work, { text: 'one' });
       reading ??= texts().then((found) => (read = found));
       for (let number = 1; !read; number++) await service.update(work, _id, { number });
@@ -133,32 +121,31 @@ describe('a unit of work', () => {
     expect([read, await texts()]).toEqual([[], ['one']]);
   });
 
-  it('has one inside of it take part', async () => {
-    const unit = crud.atomically(scope, async (work) => {
-      await service.pair(work, 'inner');
-      throw new ConflictException('No.');
-    });
-    await expect(unit).rejects.toThrow('No.');
+  const no = () => Promise.reject(new ConflictException('No.'));
+  it.each<[string, string, (work: TenantScope) => Promise<unknown>]>([
+    ['takes those inside of it with it', 'No.', (work) => service.pair(work, 'inner').then(no)],
+    [
+      'is over when one inside of it has failed, whoever catches that',
+      'The text is wrong.',
+      (work) => service.pair(work, 'wrong').catch(() => undefined),
+    ],
+    [
+      'is over when the database has rejected a write, whoever catches that',
+      'A record with the same code exists.',
+      async (work) => {
+        await service.create(work, { text: 'first', code: 'x' });
+        await service.create(work, { text: 'twin', code: 'x' }).catch(() => undefined);
+        await service.create(work, { text: 'last' });
+      },
+    ],
+  ])('%s', async (_title, message, carryOut) => {
+    await expect(atomically(scope, carryOut)).rejects.toThrow(message);
     expect(await texts()).toEqual([]);
-  });
-
-  it('is over when one inside of it has failed, whoever catches that', async () => {
-    const unit = crud.atomically(scope, async (work) => {
-      await service.pair(work, 'wrong').catch(() => undefined);
-    });
-    await expect(unit).rejects.toThrow('The text is wrong.');
-    expect(await texts()).toEqual([]);
-  });
-
-  it('has the isolation of its scope', async () => {
-    const { _id } = await service.create(scopeOf({ tenant: GLOBEX }), { text: 'of others' });
-    const unit = crud.atomically(scope, (work) => service.update(work, _id, { text: 'stolen' }));
-    await expect(unit).rejects.toThrow('Note not found');
   });
 
   it('searches, lists and pages what it has written, and so does the store', async () => {
     await service.create(scopeOf({ tenant: GLOBEX }), { text: 'of others' });
-    const seen = await crud.atomically(scope, async (work) => {
+    const seen = await atomically(scope, async (work) => {
       const before = await service.inStore(work);
       await service.create(work, { text: 'green tea' });
       const page = await service.page(work, { limit: 1, count: 'estimated' });
@@ -169,63 +156,32 @@ describe('a unit of work', () => {
     expect(seen).toEqual([false, 1, ['green tea'], ['green tea'], true]);
     expect((await app.get('/notes?q=tea', { token })).body).toHaveLength(1);
     // As its first verb, too, whose commands begin the transaction.
-    const { count } = await crud.atomically(scope, (work) => service.page(work, { limit: 1 }));
+    const { count } = await atomically(scope, (work) => service.page(work, { limit: 1 }));
     expect(count).toBe(1);
-  });
-
-  it('fails with what the database rejected, whoever catches that', async () => {
-    const unit = crud.atomically(scope, async (work) => {
-      await service.create(work, { text: 'first', code: 'x' });
-      await service.create(work, { text: 'twin', code: 'x' }).catch(() => undefined);
-      await service.create(work, { text: 'last' });
-    });
-    await expect(unit).rejects.toThrow('A record with the same code exists.');
-    expect(await texts()).toEqual([]);
   });
 
   it('rejects verbs with a scope of outside, those that read as well', async () => {
     const mistake = /scope of outside inside a unit of work/;
-    const unit = crud.atomically(scope, async (work) => {
+    const unit = atomically(scope, async (work) => {
       await service.create(work, { text: 'one' });
       await expect(service.create(scope, { text: 'two' })).rejects.toThrow(mistake);
       await expect(service.count(scope)).rejects.toThrow(mistake);
       await expect(service.page(scope, { limit: 1 })).rejects.toThrow(mistake);
       await expect(service.list(scope).next()).rejects.toThrow(mistake);
-      await expect(crud.atomically(scope, () => Promise.resolve())).rejects.toThrow(mistake);
+      await expect(atomically(scope, () => Promise.resolve())).rejects.toThrow(mistake);
       throw new ConflictException('No.');
     });
     await expect(unit).rejects.toThrow('No.');
   });
 
   it('rejects verbs that come after its end', async () => {
-    let late: TenantScope = scope;
-    await crud.atomically(scope, (work) => Promise.resolve((late = work)));
+    const late = await atomically(scope, (work) => Promise.resolve(work));
     await expect(service.create(late, { text: 'late' })).rejects.toThrow(/over/);
     expect(await texts()).toEqual([]);
   });
 
-  it('counts one after another when many change the same record', async () => {
-    const { _id } = await service.create(scope, { text: 'counter' });
-    const increment = async (work: TenantScope) => {
-      const { number } = await service.get(work, _id);
-      await service.update(work, _id, { number: Number(number) + 1 });
-    };
-    let unanswered = 0;
-    // A machine that is busy may give one up, whose commit may still succeed.
-    const untilDone = (): Promise<void> =>
-      crud.atomically(scope, increment).catch((error: unknown) => {
-        if (!(error instanceof DatabaseTooSlowError)) throw error;
-        unanswered += 1;
-        return untilDone();
-      });
-    await Promise.all(Array.from({ length: 50 }, untilDone));
-    const { number } = await service.get(scope, _id);
-    expect(number).toBeGreaterThanOrEqual(50);
-    expect(number).toBeLessThanOrEqual(50 + unanswered);
-  });
-
   it('takes verbs that are called at once', async () => {
-    await crud.atomically(scope, (work) =>
+    await atomically(scope, (work) =>
       Promise.all(['a', 'b', 'c'].map((text) => service.create(work, { text }))),
     );
     expect(await texts()).toEqual(['a', 'b', 'c']);

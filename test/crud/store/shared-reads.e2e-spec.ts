@@ -1,15 +1,14 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
-import { Types } from 'mongoose';
 import { CrudModule, CrudService, type PageQuery } from '../../../src/common/crud/index.js';
 import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
-import { currentTenant, type TenantScope } from '../../../src/common/tenancy/index.js';
+import type { TenantScope } from '../../../src/common/tenancy/index.js';
 import { Random } from '../../support/random.js';
 import { created } from '../../support/records.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
 import { ACME, acme, GLOBEX, globex, tokenOf } from '../../support/tenants.js';
-import { type Made, resource } from '../../support/resource.js';
+import { type Made, OF_TENANT, resource } from '../../support/resource.js';
 
 class EntryInput {
   @IsText({ max: 40 }) owner!: string;
@@ -21,25 +20,24 @@ const entries = resource({
   name: 'entries',
   class: 'Entry',
   fields: EntryInput,
-  kept: { tenant: Prop({ type: Types.ObjectId, required: true }), endedAt: Prop({ type: Date }) },
-  isolationFields: { all: { tenant: currentTenant } },
+  ...OF_TENANT,
+  kept: { ...OF_TENANT.kept, endedAt: Prop({ type: Date }) },
   globallyUnique: ['code'],
   archive: { field: 'endedAt' },
 });
 
 const drafts = resource({ name: 'drafts', fields: EntryInput });
 
+const mark = (draft: Made) => Object.assign(draft, { owner: `${String(draft.owner)}!` });
+
 /** Changes the records that it is given. */
 class DraftsService extends CrudService.for(drafts) {
-  override async get(...args: Parameters<CrudService<Made, Made>['get']>) {
-    const draft = await super.get(...args);
-    draft.owner = `${String(draft.owner)}!`;
-    return draft;
-  }
+  override get = async (...args: Parameters<CrudService<Made, Made>['get']>) =>
+    mark(await super.get(...args)) as never;
 
   override async page(scope: TenantScope, query: PageQuery) {
     const page = await super.page(scope, query);
-    for (const draft of page.results) draft.owner = `${String(draft.owner)}!`;
+    page.results.forEach(mark);
     return page;
   }
 }
@@ -59,7 +57,8 @@ const CLIENTS = 24;
 const OPERATIONS = 25;
 const LIMIT = 100;
 
-const tokens: Record<string, string> = { [ACME]: acme, [GLOBEX]: globex };
+/** A request of a tenant. */
+const as = (tenant: string) => ({ token: tenant === ACME ? acme : globex });
 const app = useResourceApp(entries, CrudModule.forFeature(drafts, { service: DraftsService }));
 beforeEach(() => app.empty());
 
@@ -75,8 +74,7 @@ class Ledger {
 
   async create(tenant: string): Promise<Known> {
     this.begun[tenant] = (this.begun[tenant] ?? 0) + 1;
-    const token = tokens[tenant];
-    const { status, body } = await app.post('/entries', { owner: tenant, step: 0 }, { token });
+    const { status, body } = await app.post('/entries', { owner: tenant, step: 0 }, as(tenant));
     this.expect(status === 201, `create: ${status}`);
     const id = body._id as string;
     const record = { id, tenant, begun: 0, acknowledged: 0, archiving: false, archived: false };
@@ -85,34 +83,33 @@ class Ledger {
   }
 
   async createTwin(owner: string): Promise<void> {
-    const token = tokens[owner];
-    const { status } = await app.post('/entries', { owner, step: 0, code: 'taken' }, { token });
+    const { status } = await app.post('/entries', { owner, step: 0, code: 'taken' }, as(owner));
     this.expect(status === 409, `create: ${status}`);
   }
 
   async patch(record: Known): Promise<void> {
     const step = ++record.begun;
-    const { status } = await app.patch(`/entries/${record.id}`, { step }, { token: tokens[record.tenant] });
+    const { status } = await app.patch(`/entries/${record.id}`, { step }, as(record.tenant));
     this.expect(status === 200, `patch: ${status}`);
     record.acknowledged = step;
   }
 
   async archive(record: Known): Promise<void> {
     record.archiving = true;
-    const { status } = await app.del(`/entries/${record.id}`, { token: tokens[record.tenant] });
+    const { status } = await app.del(`/entries/${record.id}`, as(record.tenant));
     this.expect(status === 200, `archive: ${status}`);
     record.archived = true;
   }
 
   async get(tenant: string, record: Known): Promise<void> {
     const before = { ...record };
-    const { status, body } = await app.get(`/entries/${record.id}`, { token: tokens[tenant] });
+    const { status, body } = await app.get(`/entries/${record.id}`, as(tenant));
     this.compare('get', tenant, before, record, status === 404 ? undefined : (body as EntryInput));
   }
 
   async list(tenant: string): Promise<void> {
     const before = this.of(tenant);
-    const { body } = await app.get(`/entries?limit=${LIMIT}`, { token: tokens[tenant] });
+    const { body } = await app.get(`/entries?limit=${LIMIT}`, as(tenant));
     const results = body.results as (EntryInput & { _id: string })[];
     const seen = new Map(results.map((entry) => [entry._id, entry]));
     for (const { owner } of results) this.expect(owner === tenant, 'list: of another tenant');
@@ -122,7 +119,7 @@ class Ledger {
 
   async count(tenant: string): Promise<void> {
     const before = this.of(tenant);
-    const { body } = await app.get('/entries/count', { token: tokens[tenant] });
+    const { body } = await app.get('/entries/count', as(tenant));
     this.compareCount(tenant, before, body.count as number);
   }
 

@@ -22,7 +22,7 @@ const letters = resource({
   ...OF_TENANT,
 });
 
-function computedOf(sent: unknown): { name: string; words: number } {
+function computedOf(sent: unknown) {
   const name = String(sent).trim();
   return { name, words: name.split(' ').length };
 }
@@ -74,12 +74,8 @@ describe('describeCrudContract', () => {
   });
 
   // Without changes of its own, an update sends another valid body.
-  describeCrudContract('stamps by their valid body alone', {
-    app: () => app.app,
-    path: '/stamps',
-    valid: () => ({ name: 'Penny Black', letter }),
-    token: () => acme,
-  });
+  const valid = () => ({ name: 'Penny Black', letter });
+  describeCrudContract('stamps by their valid body alone', { ...tokens, path: '/stamps', valid });
 });
 
 describe('createCrudTestingModule', () => {

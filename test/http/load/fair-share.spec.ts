@@ -15,21 +15,20 @@ describe('a share of something', () => {
   });
   afterEach(() => jest.restoreAllMocks());
 
-  /** Asks for a place that is left as soon as it is there. */
-  const pass = (client: string, size: number) => {
+  const take = (client: string, size: number, onTurn?: () => void) => {
     const place = share.slotFor(ofTenant(client), size);
     place.take(() => {
       events.push(client);
-      setImmediate(() => place.leave());
+      onTurn?.();
     });
+    return place;
+  };
+  /** Asks for a place that is left as soon as it is there. */
+  const pass = (client: string, size: number) => {
+    const place = take(client, size, () => setImmediate(() => place.leave()));
   };
   /** Those whose turn has come have begun. */
   const begun = () => new Promise(setImmediate);
-  const take = (client: string, size: number) => {
-    const place = share.slotFor(ofTenant(client), size);
-    place.take(() => events.push(client));
-    return place;
-  };
 
   it('is given to clients in turn, whatever the size of their pieces', async () => {
     const held = [take('a', 4), take('b', 4)];
@@ -54,26 +53,15 @@ describe('a share of something', () => {
     expect(seen).toEqual(['own', undefined]);
   });
 
-  it('is no more than the maximum, but for a single larger piece', async () => {
+  it('is no more than the maximum, but for a single larger piece, until it turns out to be smaller', async () => {
     const large = take('a', 20);
-    take('b', 1);
-    expect(events).toEqual(['a']);
-    large.leave();
-    await begun();
-    expect(events).toEqual(['a', 'b']);
-    expect(share.running).toBe(1);
-  });
-
-  it('goes to others as soon as a piece turns out to be smaller', async () => {
-    const first = take('a', 8);
     take('b', 4);
     expect(events).toEqual(['a']);
-    first.resize(2);
+    large.resize(2);
     await begun();
-    expect(events).toEqual(['a', 'b']);
-    expect(share.running).toBe(6);
-    first.leave();
-    first.leave();
+    expect([events, share.running]).toEqual([['a', 'b'], 6]);
+    large.leave();
+    large.leave();
     expect(share.running).toBe(4);
   });
 
@@ -83,25 +71,17 @@ describe('a share of something', () => {
     expect(['a', 'b'].map((client) => share.isFree(ofTenant(client), 4))).toEqual([false, true]);
   });
 
-  it('is refused to a client with a long queue, and not to one that comes later', () => {
-    let now = performance.now();
-    jest.spyOn(performance, 'now').mockImplementation(() => now);
+  it('is refused to a client with a long queue, not to one that comes later, or for a moment without a turn', () => {
+    const now = jest.spyOn(performance, 'now').mockReturnValue(1_000);
     const held = [take('a', 4), take('b', 4)];
+    for (let i = 0; i < 40; i++) pass('a', 1);
+    now.mockReturnValue(1_025);
+    expect(share.rejection(ofTenant('a'))).toBeUndefined();
     for (let i = 0; i < 200; i++) pass('a', 4);
-    now += 50;
+    now.mockReturnValue(1_050);
     held[0]?.leave();
     expect(share.rejection(ofTenant('a'))).toMatchObject({ code: 'TOO_MANY_REQUESTS' });
     expect(share.rejection(ofTenant('c'))).toBeUndefined();
-  });
-
-  it('is not refused to a burst of one client because of a moment without a turn', () => {
-    let now = performance.now();
-    jest.spyOn(performance, 'now').mockImplementation(() => now);
-    take('a', 4);
-    take('b', 4);
-    for (let i = 0; i < 40; i++) pass('a', 1);
-    now += 25;
-    expect(share.rejection(ofTenant('a'))).toBeUndefined();
   });
 });
 

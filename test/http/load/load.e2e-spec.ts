@@ -9,8 +9,6 @@ import { createTestApp, serviceWith, type TestApp } from '../../support/test-app
 
 /** What the gate holds back, by the name that its client gives. */
 let waiting: { name: string; open: () => void }[] = [];
-
-/** How many requests have begun. */
 let begun = 0;
 
 @Controller('gate')
@@ -39,16 +37,13 @@ afterEach(async () => {
 });
 
 const send = (path: string, headers: Record<string, string> = {}) => fetch(app.url + path, { headers });
-const hold = (name: string, headers: Record<string, string> = {}) =>
-  send('/gate', { 'X-Name': name, ...headers });
+const hold = (name: string, headers: object = {}) => send('/gate', { 'X-Name': name, ...headers });
 const held = () => waiting.map(({ name }) => name);
-
 const authorized = (token: string) => ({ Authorization: `Bearer ${token}` });
-
-async function create(token: string): Promise<Response> {
+const create = (token: string) => {
   const headers = { 'Content-Type': 'application/json', ...authorized(token) };
   return fetch(`${app.url}/posts/api`, { method: 'POST', headers, body: '{"title":"Release notes"}' });
-}
+};
 
 /** Opens the gate for everybody, again and again, until the responses are there; their statuses. */
 async function opened(responses: Promise<Response>[]): Promise<number[]> {
@@ -68,26 +63,24 @@ async function expectRefused(response: Response, status: number, code: string): 
 }
 
 describe('a limit of requests per minute', () => {
-  it('of an address refuses requests beyond it, but still accepts probes', async () => {
+  it('of an address refuses requests beyond it, whatever address they claim, but still accepts probes', async () => {
     await start({ RATE_LIMIT_ADDRESS: '3' });
-    for (let i = 0; i < 3; i++) expect((await send('/todos')).status).toBe(200);
-    await expectRefused(await send('/todos'), 429, 'TOO_MANY_REQUESTS');
+    const claiming = (i: number) => send('/todos', { 'X-Forwarded-For': `192.0.2.${i}` });
+    for (let i = 0; i < 3; i++) expect((await claiming(i)).status).toBe(200);
+    await expectRefused(await claiming(3), 429, 'TOO_MANY_REQUESTS');
     expect((await send('/health/ready')).status).toBe(200);
     const reason = { status: 429, code: 'TOO_MANY_REQUESTS', limit: 'address' };
     const line = expect.objectContaining({ path: '/todos', address: '127.0.0.1', ...reason });
     await eventually(() => expect(app.logLines).toContainEqual(line));
   });
 
-  it.each<[string, Variables, Record<string, number>]>([
-    [
-      'applies to the client behind a trusted proxy, and ignores any other claimed address',
-      { TRUSTED_PROXIES: '127.0.0.1' },
-      { '192.0.2.1': 200, '192.0.2.2': 200, '192.0.2.3, 192.0.2.2': 429 },
-    ],
-    ['is not changed by a client that names another address', {}, { '192.0.2.1': 200, '192.0.2.2': 429 }],
-  ])('%s', async (_title, env, statuses) => {
-    await start({ RATE_LIMIT_ADDRESS: '1', ...env });
-    for (const [addresses, status] of Object.entries(statuses))
+  it('applies to the client behind a trusted proxy, and ignores any other claimed address', async () => {
+    await start({ RATE_LIMIT_ADDRESS: '1', TRUSTED_PROXIES: '127.0.0.1' });
+    for (const [addresses, status] of [
+      ['192.0.2.1', 200],
+      ['192.0.2.2', 200],
+      ['192.0.2.3, 192.0.2.2', 429],
+    ] as const)
       expect((await send('/todos', { 'X-Forwarded-For': addresses })).status).toBe(status);
   });
 
@@ -131,20 +124,13 @@ describe('a process at full capacity', () => {
 
   it('refuses more at once, and serves again when its work is done', async () => {
     await startAt({ MAX_WAIT_MS: '1' });
-    const taken = Array.from({ length: FULL }, (_, i) => hold(String(i)));
+    const taken = Array.from({ length: FULL }, () => hold('taken'));
     await eventually(() => expect(held()).toHaveLength(FULL));
     await eventually(async () => expectRefused(await send('/todos'), 503, 'OVERLOADED'));
     expect((await send('/health/live')).status).toBe(200);
     waiting.forEach(({ open }) => open());
-    expect(await statusesOf(taken)).toEqual(Array.from({ length: FULL }, () => 200));
+    expect(await statusesOf(taken)).toEqual(taken.map(() => 200));
     expect((await send('/todos')).status).toBe(200);
-  });
-
-  it('lets requests take turns while the waiting time is short', async () => {
-    await startAt();
-    const taken = Array.from({ length: 2 * FULL }, (_, i) => hold(String(i)));
-    await eventually(() => expect(held()).toHaveLength(FULL));
-    expect(await opened([create(acme), ...taken])).toEqual([201, ...taken.map(() => 200)]);
   });
 
   it.each(['/todos/', '/posts/api/', '/todos/not-an-id', '/nowhere', '/todos?stray=1'])(
@@ -213,9 +199,8 @@ describe('a process at full capacity', () => {
     const first = Array.from({ length: FULL }, () => hold('first'));
     await eventually(() => expect(held()).toHaveLength(FULL));
     const last = hold('last');
-    await eventually(async () =>
-      expect(await (await send('/metrics')).text()).toMatch(/^http_requests_waiting 1$/m),
-    );
+    const metrics = async () => (await send('/metrics')).text();
+    await eventually(async () => expect(await metrics()).toMatch(/^http_requests_waiting 1$/m));
     passTime(3_000);
     expect(held()).not.toContain('last');
     waiting.splice(0).forEach(({ open }) => open());
@@ -226,23 +211,17 @@ describe('a process at full capacity', () => {
   });
 });
 
-describe('a limit of the average delay of the event loop', () => {
-  /** Longer than the second of the average. */
+it('a limit of the average delay of the event loop refuses requests above it, but not probes, and serves again below it', async () => {
+  // Longer than the second of the average.
   const block = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_200);
-
-  it('refuses requests above it, but still accepts probes, and serves again below it', async () => {
-    await start({ MAX_EVENT_LOOP_DELAY_MS: '100' });
-    const refused = await eventually(async () => {
-      block();
-      const response = await send('/todos');
-      expect(response.status).toBe(503);
-      return response;
-    });
-    await expectRefused(refused, 503, 'OVERLOADED');
+  await start({ MAX_EVENT_LOOP_DELAY_MS: '100' });
+  await eventually(async () => {
     block();
-    expect((await send('/health/live')).status).toBe(200);
-    await eventually(async () => expect((await send('/todos')).status).toBe(200));
+    await expectRefused(await send('/todos'), 503, 'OVERLOADED');
   });
+  block();
+  expect((await send('/health/live')).status).toBe(200);
+  await eventually(async () => expect((await send('/todos')).status).toBe(200));
 });
 
 it('requests that arrive at once begin in several turns of the event loop, so that those which have begun go on in between', async () => {

@@ -16,11 +16,7 @@ const TOLERANCE = 1.5;
  * What requests cost, in counts that are the same on every machine: calls of JavaScript functions, characters of
  * JSON that are made natively, and files and compressions that are begun outside of JavaScript.
  */
-interface Cost {
-  calls: number;
-  json: number;
-  native: number;
-}
+type Cost = Record<'calls' | 'json' | 'native', number>;
 
 /** Every path with a GET, from the tree that Fastify prints. */
 function readsOf(fastify: FastifyInstance): string[] {
@@ -70,18 +66,14 @@ describe('public reads', () => {
     const hook = createHook({
       init: (_id, type) => void (cost.native += /ZLIB|^FS|^FILE/.test(type) ? 1 : 0),
     });
-    const { stringify } = JSON;
-    const spy = jest.spyOn(JSON, 'stringify').mockImplementation((...args: unknown[]) => {
-      const text = stringify(...(args as [unknown])) as string | undefined;
-      cost.json += text?.length ?? 0;
-      return text as string;
-    });
+    const made = jest.spyOn(JSON, 'stringify');
     await session.post('Profiler.takePreciseCoverage');
     hook.enable();
     for (let i = 0; i < TIMES; i++) await ask(url);
     hook.disable();
     const { result } = await session.post('Profiler.takePreciseCoverage');
-    spy.mockRestore();
+    for (const { value } of made.mock.results) cost.json += (value as string | undefined)?.length ?? 0;
+    made.mockRestore();
     for (const { functions } of result)
       for (const { ranges } of functions) cost.calls += ranges[0]?.count ?? 0;
     return cost;
@@ -105,9 +97,8 @@ describe('public reads', () => {
     for (const path of reads) {
       const cost = await costOf(path);
       const isSame = /^\/(?:docs|metrics)/.test(path);
-      const isDear =
-        cost.calls > TOLERANCE * page.calls || cost.json > TOLERANCE * json || (isSame && cost.native > 0);
-      if (isDear) dear.push([path, cost]);
+      const isLong = cost.calls > TOLERANCE * page.calls || cost.json > TOLERANCE * json;
+      if (isLong || (isSame && cost.native > 0)) dear.push([path, cost]);
     }
     expect(dear).toEqual([]);
   });
@@ -120,11 +111,8 @@ describe('public reads', () => {
         const request = { url: path, headers: { 'accept-encoding': coding, range: 'bytes=0-9' } };
         const { statusCode, headers, rawPayload } = await fastify.inject(request);
         const tag = String(headers.etag);
-        expect([statusCode, headers['content-encoding'] ?? 'identity', tag]).toEqual([
-          200,
-          coding,
-          expect.stringMatching(/^"[^"]+"$/),
-        ]);
+        expect([statusCode, headers['content-encoding'] ?? 'identity']).toEqual([200, coding]);
+        expect(tag).toMatch(/^"[^"]+"$/);
         tags.add(tag);
         const again = { url: path, headers: { 'accept-encoding': coding, 'if-none-match': `"x", W/${tag}` } };
         const known = await fastify.inject(again);
@@ -152,11 +140,9 @@ describe('public reads', () => {
     const first = metrics.render();
     metrics.sharedMs = Infinity;
     await first;
-    const texts = await Promise.all(
-      Array.from({ length: 50 }, async () => (await fastify.inject('/metrics')).body),
-    );
-    texts.push((await fastify.inject('/metrics')).body);
-    expect(new Set(texts).size).toBe(1);
+    const answers = await Promise.all(Array.from({ length: 50 }, () => fastify.inject('/metrics')));
+    answers.push(await fastify.inject('/metrics'));
+    expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
     expect(rendered).toBe(1);
   });
 });

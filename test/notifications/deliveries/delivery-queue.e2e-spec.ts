@@ -5,13 +5,12 @@ import {
   DeliveryQueue,
 } from '../../../src/common/notifications/deliveries/delivery-queue.js';
 import { retryDelayMs } from '../../../src/common/notifications/deliveries/delivery.entity.js';
+import { QueueModule } from '../../../src/common/notifications/notifications.module.js';
 import {
-  claimOldest,
   deliveriesOf,
   newDeliveries,
   newDelivery,
   onlyDelivery,
-  queueRoot as root,
   storedDeliveries,
   useQueue,
 } from '../../support/deliveries.js';
@@ -19,8 +18,23 @@ import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { useProxiedApp } from '../../support/proxied-app.js';
 import { plansOf } from '../../support/query-plans.js';
+import { resourceRoot } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
-import { createTestApp } from '../../support/test-app.js';
+import { createTestApp, type TestAppOptions } from '../../support/test-app.js';
+
+/** The root module of a service that has the queue alone. */
+const root: TestAppOptions['root'] = (environment, database) =>
+  resourceRoot(environment, database, [QueueModule]);
+
+/** Claims up to a number of deliveries, the oldest first. */
+async function claimOldest(queue: DeliveryQueue, limit = 1_000) {
+  const due = [];
+  for await (const delivery of queue.due(new Date(0))) {
+    due.push(delivery);
+    if (due.length === limit) break;
+  }
+  return queue.claim(due);
+}
 
 const [SECOND, HOUR] = [1_000, 3_600_000];
 const ANY = { _id: expect.anything() as string, createdAt: expect.any(Date) as Date };
@@ -47,19 +61,20 @@ describe('the queue of deliveries', () => {
   const change = ($set: object, filter = {}) => deliveriesOf(app).updateMany(filter, { $set });
   const expireLeases = () => change({ dueAt: ago(1) });
 
-  it('makes added deliveries due at once', async () => {
+  it('makes added deliveries due at once, and ends one that succeeds, even if that is reported twice or its event added again', async () => {
     const added = await add();
-    expect(await onlyDelivery(app)).toEqual({
-      ...added,
-      ...ANY,
-      status: 'pending',
-      attempts: [],
-      nextAttemptAt: expect.any(Date),
-      dueAt: expect.any(Date),
-      tries: 0,
-    });
-    const lease = { lease: expect.any(String) as string, dueAt: expect.any(Date) as Date };
-    expect(await claimOne()).toEqual({ ...added, _id: expect.anything(), ...lease, tries: 0 });
+    const due = { nextAttemptAt: expect.any(Date) as Date, dueAt: expect.any(Date) as Date };
+    const stored = { ...added, ...ANY, attempts: [] };
+    expect(await onlyDelivery(app)).toEqual({ ...stored, ...due, status: 'pending', tries: 0 });
+    const claimed = await claimOne();
+    const lease = { lease: expect.any(String) as string, dueAt: due.dueAt };
+    expect(claimed).toEqual({ ...added, _id: ANY._id, ...lease, tries: 0 });
+    const attempt = { at: new Date(), status: 204 };
+    for (const _ of ['first', 'second']) await queue.finish(claimed, attempt);
+    await queue.add([added]);
+    const ended = { ...stored, status: 'delivered', attempts: [attempt], tries: 1, __v: 1 };
+    expect(await onlyDelivery(app)).toEqual(ended);
+    expect(await claimOldest(queue)).toEqual([]);
   });
 
   it('contains an event once per subscription, however often it is added', async () => {
@@ -67,9 +82,8 @@ describe('the queue of deliveries', () => {
     const toTwo = newDelivery({ ...one, subscription: two.subscription });
     await queue.add([one, two]);
     await Promise.all([queue.add([one, toTwo]), queue.add([two]), queue.add([toTwo, one])]);
-    expect((await storedDeliveries(app)).map(({ event }) => event).sort()).toEqual(
-      [one.event, one.event, two.event].sort(),
-    );
+    const events = (await storedDeliveries(app)).map(({ event }) => event);
+    expect(events.sort()).toEqual([one.event, one.event, two.event].sort());
   });
 
   it('tells its listeners of what this process adds', async () => {
@@ -111,15 +125,21 @@ describe('the queue of deliveries', () => {
     expect([claimed.length, new Set(claimed).size]).toEqual([1_000, 1_000]);
   });
 
-  it('gives a delivery to another worker, or to a retry, when its lease has expired', async () => {
+  it('gives a delivery to another worker, or to a retry, when its lease has expired, and ignores what the first one reports', async () => {
     const { subscription } = await add();
     const before = Date.now();
-    const { _id, dueAt } = await claimOne();
-    expect(dueAt.getTime() - before).toBeGreaterThanOrEqual(30 * SECOND);
-    expect(dueAt.getTime() - Date.now()).toBeLessThanOrEqual(30 * SECOND);
+    const lost = await claimOne();
+    expect(lost.dueAt.getTime() - before).toBeGreaterThanOrEqual(30 * SECOND);
+    expect(lost.dueAt.getTime() - Date.now()).toBeLessThanOrEqual(30 * SECOND);
     expect(await claimOldest(queue)).toEqual([]);
     await expireLeases();
-    expect(await claimOne()).toMatchObject({ _id, tries: 0 });
+    const { _id, lease, tries } = await claimOne();
+    expect([_id, tries]).toEqual([lost._id, 0]);
+    await queue.finish(lost, { at: new Date(), status: 200 });
+    await queue.finish(lost, { at: new Date(), status: 500, error: 'Failed' });
+    await queue.release(lost);
+    await queue.remove(lost);
+    expect(await onlyDelivery(app)).toMatchObject({ status: 'pending', attempts: [], lease, tries: 0 });
     await expireLeases();
     expect(await queue.retry(subscription, _id)).toBe(true);
   });
@@ -135,36 +155,13 @@ describe('the queue of deliveries', () => {
     expect(due[0]?._id).toEqual(_id);
   });
 
-  it('ignores the outcome of a worker that has lost its lease', async () => {
-    await add();
-    const lost = await claimOne();
-    await expireLeases();
-    const { lease } = await claimOne();
-    await queue.finish(lost, { at: new Date(), status: 200 });
-    await queue.finish(lost, { at: new Date(), status: 500, error: 'Failed' });
-    await queue.release(lost);
-    await queue.remove(lost);
-    expect(await onlyDelivery(app)).toMatchObject({ status: 'pending', attempts: [], lease, tries: 0 });
-  });
-
-  it('ends a delivery that succeeds, once, even if that is reported twice or its event added again', async () => {
-    const added = await add();
-    const claimed = await claimOne();
-    const attempt = { at: new Date(), status: 204 };
-    for (const _ of ['first', 'second']) await queue.finish(claimed, attempt);
-    await queue.add([added]);
-    const ended = { ...added, ...ANY, status: 'delivered', attempts: [attempt], tries: 1, __v: 1 };
-    expect(await onlyDelivery(app)).toEqual(ended);
-    expect(await claimOldest(queue)).toEqual([]);
-  });
-
   it('tries again by the schedule, and after the tenth attempt no more', async () => {
     await add();
     for (let failed = 1; failed < 10; failed++) {
       const claimed = await claimOne();
       const before = Date.now();
       await queue.finish(claimed, { at: new Date(), status: 503, error: 'Failed' });
-      const wait = ((await onlyDelivery(app)).nextAttemptAt?.getTime() ?? NaN) - before;
+      const wait = Number((await onlyDelivery(app)).nextAttemptAt) - before;
       expect(wait).toBeGreaterThanOrEqual(retryDelayMs(failed, 0) as number);
       expect(wait).toBeLessThanOrEqual((retryDelayMs(failed, 1) as number) + (Date.now() - before));
       expect(await claimOldest(queue)).toEqual([]);
@@ -191,19 +188,13 @@ describe('the queue of deliveries', () => {
   it('has metrics for the operator', async () => {
     expect(await queue.stats()).toEqual({ waiting: 0, inFlight: 0, dead: 0, oldestDueSeconds: 0 });
     await queue.add(newDeliveries(7));
-    const [a, b, c, inFlight] = (await claimOldest(queue, 4)) as [ClaimedDelivery, ...ClaimedDelivery[]];
-    for (const [claimed, outcome] of [
-      [a, { status: 200 }],
-      [b, { error: 'Gone', final: true }],
-      [c, { error: 'Failed' }],
-    ] as const)
-      await queue.finish(claimed as ClaimedDelivery, { at: new Date(), ...outcome });
-    expect(inFlight).toBeDefined();
-    const waiting = await deliveriesOf(app).findOne({
-      status: 'pending',
-      lease: { $exists: false },
-      tries: 0,
-    });
+    const [a, b, c] = (await claimOldest(queue, 4)) as [ClaimedDelivery, ClaimedDelivery, ClaimedDelivery];
+    const at = new Date();
+    await queue.finish(a, { at, status: 200 });
+    await queue.finish(b, { at, error: 'Gone', final: true });
+    await queue.finish(c, { at, error: 'Failed' });
+    const unclaimed = { status: 'pending', lease: { $exists: false }, tries: 0 } as const;
+    const waiting = await deliveriesOf(app).findOne(unclaimed);
     await change({ dueAt: ago(100) }, { _id: waiting?._id });
     const oldestDueSeconds = expect.closeTo(100, -1) as number;
     expect(await queue.stats()).toEqual({ waiting: 4, inFlight: 1, dead: 1, oldestDueSeconds });
@@ -223,18 +214,15 @@ describe('the queue of deliveries', () => {
 
   it('needs one command to add deliveries, three to claim a batch, and one for simultaneous outcomes', async () => {
     const deliveries = newDeliveries(100);
-    const namesOf = async (run: () => Promise<unknown>) =>
-      (await commandsOf(app, run)).map(({ name }) => name);
-    expect(await namesOf(() => queue.add(deliveries))).toEqual(['insert deliveries']);
-    let claimed: Awaited<ReturnType<typeof claimOldest>> = [];
-    expect(await namesOf(async () => (claimed = await claimOldest(queue, 100)))).toEqual([
-      'find deliveries',
-      'update deliveries',
-      'find deliveries',
-    ]);
-    const outcome = { at: new Date(), status: 200 };
-    const finish = () => Promise.all(claimed.map((one) => queue.finish(one, outcome)));
-    expect(await namesOf(finish)).toEqual(['update deliveries']);
+    const sent = await commandsOf(app, async () => {
+      await queue.add(deliveries);
+      const claimed = await claimOldest(queue, 100);
+      const outcome = { at: new Date(), status: 200 };
+      await Promise.all(claimed.map((one) => queue.finish(one, outcome)));
+    });
+    const names = ['insert', 'find', 'update', 'find', 'update'].map((command) => `${command} deliveries`);
+    expect(sent.map(({ name }) => name)).toEqual(names);
+    expect(await deliveriesOf(app).countDocuments({ status: 'delivered' })).toBe(100);
   });
 
   it('reads no more than it returns, however many are delivered, dead or planned', async () => {
@@ -251,10 +239,8 @@ describe('the queue of deliveries', () => {
       await queue.dueOf(due.subscription, 5);
     });
     expect(plans).not.toEqual([]);
-    for (const { keysExamined, documentsExamined } of plans) {
-      expect(keysExamined).toBeLessThan(30);
-      expect(documentsExamined).toBeLessThan(30);
-    }
+    for (const { keysExamined, documentsExamined } of plans)
+      expect(Math.max(keysExamined, documentsExamined)).toBeLessThan(30);
   });
 
   it('does not count a delivery as known if the database cannot be reached', async () => {

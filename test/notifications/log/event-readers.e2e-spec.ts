@@ -1,31 +1,30 @@
 import { type CanActivate, Injectable } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
-import { Types } from 'mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { NotificationsModule } from '../../../src/common/notifications/index.js';
-import { IsTextList } from '../../../src/common/fields/index.js';
-import { claim, currentTenant, hasRole, unlessCaller } from '../../../src/common/tenancy/index.js';
+import { IsIdentifier, IsTextList } from '../../../src/common/fields/index.js';
+import { claim, hasRole, unlessCaller } from '../../../src/common/tenancy/index.js';
 import { eventually } from '../../support/eventually.js';
 import { createResourceApp } from '../../support/resource-app.js';
-import { below, feature, type Outline, resource } from '../../support/resource.js';
+import { below, feature, OF_TENANT, type Outline, resource } from '../../support/resource.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 import { createTestApp } from '../../support/test-app.js';
 
 @Injectable()
 class Nobody implements CanActivate {
-  canActivate(): boolean {
-    return false;
-  }
+  canActivate = () => false;
 }
 
-const objectId = Prop({ type: Types.ObjectId });
-const TENANT = { tenant: currentTenant };
+const TENANT = OF_TENANT.isolationFields.all;
 const OWNER = { ...TENANT, owner: claim('sub') };
 const drafts: Outline = {
   name: 'drafts',
-  kept: { tenant: objectId, owner: Prop({ type: String }), deletedAt: Prop({ type: Date }) },
-  isolationFields: { all: TENANT },
+  ...OF_TENANT,
+  kept: { ...OF_TENANT.kept, owner: Prop({ type: String }), deletedAt: Prop({ type: Date }) },
 };
+const remarksBelow = (above: ReturnType<typeof resource>) =>
+  below(above, { name: 'remarks', ...OF_TENANT, events: true });
+const severalTenants = IsTextList({ maxEntries: 3, entry: { max: 24 } });
 
 /** Options of a resource some of whose records some callers of the tenant cannot read, and why. */
 const UNREADABLE: Readonly<Record<string, Partial<Outline>>> = {
@@ -46,30 +45,23 @@ describe('a resource with events', () => {
     );
     // A parent that they cannot read hides the records below it.
     const above = resource({ ...drafts, ...options });
-    const ofTenant = { kept: { tenant: objectId }, isolationFields: { all: TENANT } };
-    const remarks = below(above, { name: 'remarks', ...ofTenant, events: true });
-    await expect(start(above, remarks)).rejects.toThrow(`since ${reason} of Draft.`);
+    await expect(start(above, remarksBelow(above))).rejects.toThrow(`since ${reason} of Draft.`);
   });
 
   it.each([
-    ['from which some callers are exempt', objectId, unlessCaller(hasRole('support'), TENANT)],
-    ['with several tenants', IsTextList({ maxEntries: 3, entry: { max: 24 } }), TENANT],
-  ])('does not start below a parent isolated by a field %s', async (_what, field, all) => {
-    const above = resource({ ...drafts, kept: { tenant: field }, isolationFields: { all } });
-    const isolationFields = { all: TENANT };
-    const remarks = below(above, {
-      name: 'remarks',
-      kept: { tenant: objectId },
-      isolationFields,
-      events: true,
-    });
-    await expect(start(above, remarks)).rejects.toThrow('since "tenant" isolates reads of Draft.');
+    ['from which some callers are exempt', IsIdentifier(), unlessCaller(hasRole('support'), TENANT)],
+    ['with several tenants', severalTenants, TENANT],
+  ])('does not start below a parent isolated by a field %s', async (_what, tenant, all) => {
+    const above = resource({ ...drafts, kept: { tenant }, isolationFields: { all } });
+    await expect(start(above, remarksBelow(above))).rejects.toThrow(
+      'since "tenant" isolates reads of Draft.',
+    );
   });
 
   it.each([true, { data: 'id' } as const])(
     'does not start if a record has several tenants: %j',
     async (events) => {
-      const kept = { tenant: IsTextList({ maxEntries: 3, entry: { max: 24 } }) };
+      const kept = { tenant: severalTenants };
       await expect(start(resource({ ...drafts, kept, events }))).rejects.toThrow('"tenant" has several');
     },
   );
@@ -81,22 +73,19 @@ describe('a resource with events', () => {
   });
 
   it('does not start without notifications', async () => {
-    const imports = [
-      CrudModule.forRoot({ database: { memory: true } }),
-      feature({ ...drafts, events: true }),
-    ];
-    const started = createTestApp({ root: () => ({ module: class {}, imports }) });
-    await expect(started).rejects.toThrow('nobody delivers its events');
+    const root = CrudModule.forRoot({ database: { memory: true } });
+    const imports = [root, feature({ ...drafts, events: true })];
+    await expect(createTestApp({ root: () => ({ module: class {}, imports }) })).rejects.toThrow(
+      'nobody delivers its events',
+    );
   });
 
   it.each([
     ['an archive', { archive: { field: 'deletedAt' } }, ['created', 'updated', 'archived', 'restored']],
     ['deletion', {}, ['created', 'updated', 'deleted']],
   ] as const)('with an owner and %s shows its identifier alone', async (_what, options, verbs) => {
-    const isolationFields = { all: OWNER };
-    await using app = await start(
-      resource({ ...drafts, ...options, isolationFields, events: { data: 'id' } }),
-    );
+    const ofOwner = { isolationFields: { all: OWNER }, events: { data: 'id' } } as const;
+    await using app = await start(resource({ ...drafts, ...options, ...ofOwner }));
     const token = tokenOf(ACME, { sub: 'ada' });
     const id = await app.create('/drafts', { text: 'Secret plan' }, token);
     await app.patch(`/drafts/${id}`, { text: 'Secret plot' }, { token });

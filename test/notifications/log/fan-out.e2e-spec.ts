@@ -39,11 +39,9 @@ describe('the fan-out of events', () => {
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
     }
   }
+  const events = () => app.database.collection('events');
   const recorded = (count: number) =>
-    eventually(
-      async () => expect(await app.database.collection('events').countDocuments()).toBe(count),
-      WITHIN_MS,
-    );
+    eventually(async () => expect(await events().countDocuments()).toBe(count), WITHIN_MS);
   /** The number of deliveries of each subscription. */
   async function counts(): Promise<Record<string, number>> {
     const group = { $group: { _id: '$subscription', count: { $sum: 1 } } };
@@ -62,16 +60,6 @@ describe('the fan-out of events', () => {
       { ...filter, status: 'pending' },
       { $set: { status: 'delivered' }, $unset: { dueAt: 1, nextAttemptAt: 1 } },
     );
-  /** Has a turn of a tenant begin at once, and waits for its end. */
-  async function turnOf(_id: string): Promise<void> {
-    const past = new Date(0);
-    await cursors().updateOne({ _id }, { $set: { turnAt: past } });
-    await eventually(async () => {
-      // While it lasts, its lease ends later.
-      const soon = new Date(Date.now() + 5_000);
-      expect(await cursors().countDocuments({ _id, open: true, turnAt: { $gt: past, $lt: soon } })).toBe(1);
-    }, WITHIN_MS);
-  }
   /** Waits until all is made that a tenant is due. */
   const closed = () =>
     eventually(async () => {
@@ -93,7 +81,15 @@ describe('the fan-out of events', () => {
         expect([made.length, Math.min(...made) >= due]).toEqual([ids.length, true]);
       }, WITHIN_MS);
       // They make no more, and leave the tenant waiting.
-      for (const _ of ['first', 'second']) await turnOf(ACME);
+      for (const _ of ['first', 'second']) {
+        const past = new Date(0);
+        await cursors().updateOne({ _id: ACME }, { $set: { turnAt: past } });
+        await eventually(async () => {
+          // While a turn lasts, its lease ends later.
+          const soon = { $gt: past, $lt: new Date(Date.now() + 5_000) };
+          expect(await cursors().countDocuments({ _id: ACME, open: true, turnAt: soon })).toBe(1);
+        }, WITHIN_MS);
+      }
       // What a single turn makes may be beyond.
       expect(Math.max(...Object.values(await counts()))).toBeLessThan(due + 1_000 / count);
       await eventually(async () => {
@@ -163,21 +159,21 @@ describe('the fan-out of events', () => {
 
   it('sends nothing again that an older version has sent', async () => {
     const [id = ''] = await subscribe(1);
-    const events = Array.from({ length: 3 }, (_, i) => ({
+    const old = Array.from({ length: 3 }, (_, i) => ({
       _id: eventId() as never,
       ...{ seq: i + 1, tenant: ACME, type: 'posts.created', at: new Date(), body: '{}' },
     }));
-    await app.database.collection('events').insertMany(events);
+    await events().insertMany(old);
     const ids = { subscription: new Types.ObjectId(id), tenant: new Types.ObjectId(ACME) };
     await deliveriesOf(app).insertOne({
-      ...newDelivery({ ...ids, event: events[2]?._id }),
+      ...newDelivery({ ...ids, event: old[2]?._id }),
       ...{ status: 'delivered', attempts: [], createdAt: new Date(), tries: 1 },
     });
     await post(1);
     await expectEach([id], 2);
     await closed();
     // It ended between the log and the queue: its event is recorded again, with its position.
-    const lost = { ...events[1], id: events[1]?._id, resource: 'posts', action: 'create' };
+    const lost = { ...old[1], id: old[1]?._id, resource: 'posts', action: 'create' };
     const again = { ...lost, owner: ACME, record: { _id: '1' }, time: new Date().toISOString() };
     const posts = app.app.get(Outboxes, { strict: false }).of('posts');
     await app.app.get(EventRecorder, { strict: false }).record(posts as never, [again as never]);

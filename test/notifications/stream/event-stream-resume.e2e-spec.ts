@@ -2,10 +2,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { EventClient } from '../../support/event-client.js';
 import { eventually } from '../../support/eventually.js';
-import { LoggedEvents } from '../../support/logged-events.js';
 import { useDatabase } from '../../support/mongodb.js';
 import { Random } from '../../support/random.js';
 import { useServices } from '../../support/service-process.js';
+import { LoggedEvents } from '../../support/stream-app.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 import { ACME, acme as token, GLOBEX, tokenOf } from '../../support/tenants.js';
 
@@ -67,45 +67,6 @@ class RestlessFollower {
   }
 }
 
-/** Appends events of all tenants at random, while followers come and go; asserts what each has in the end. */
-async function followAll(
-  log: LoggedEvents,
-  urlOf: () => string,
-  disturb: (rounds: (count: number) => Promise<void>) => Promise<void>,
-): Promise<void> {
-  const random = new Random(7);
-  let round = 0;
-  await log.append(...TENANTS);
-  const followers = Array.from({ length: FOLLOWERS }, (_, i) => {
-    const tenant = TENANTS[i % TENANTS.length] ?? ACME;
-    return new RestlessFollower(tenant, new Random(i), () => round, urlOf);
-  });
-  const running = followers.map((follower) => follower.run());
-  const everyoneConnected = (times: number) =>
-    eventually(() =>
-      expect(Math.min(...followers.map(({ connections }) => connections))).toBeGreaterThanOrEqual(times),
-    );
-  await everyoneConnected(1);
-  let isDisturbed = true;
-  const disturbed = disturb((count) => {
-    const last = round + count;
-    return eventually(() => expect(round).toBeGreaterThanOrEqual(last));
-  }).finally(() => (isDisturbed = false));
-  while (log.all.length < EVENTS || isDisturbed) {
-    await log.append(...random.list(1, 40, () => random.pick(TENANTS)));
-    round++;
-    if (round % ROUNDS === 0) await everyoneConnected(1 + round / ROUNDS);
-  }
-  await disturbed;
-  await eventually(() => {
-    for (const { ids, tenant } of followers) expect(ids.at(-1)).toBe(log.idsOf(tenant).at(-1));
-  }, WITHIN_MS);
-  for (const follower of followers) follower.stop();
-  await Promise.all(running);
-  // The first event of each tenant was there before.
-  for (const { ids, tenant } of followers) expect(ids).toEqual(log.idsOf(tenant).slice(1));
-}
-
 describe('clients that leave and resume while events are appended', () => {
   const services = useServices();
   const { uri, database } = useDatabase();
@@ -115,20 +76,46 @@ describe('clients that leave and resume while events are appended', () => {
     async () => {
       const start = () => services.start({ MONGODB_URI: uri });
       const running = [await start(), await start()];
-      const random = new Random(11);
-      await followAll(
-        new LoggedEvents(database),
-        () => random.pick(running).url,
-        async (rounds) => {
-          for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-            await rounds(ROUNDS);
-            const stopped = running.shift();
-            stopped?.service.signal(signal);
-            running.push(await start());
-            await stopped?.service.ended();
-          }
-        },
-      );
+      const replaceOne = async (signal: NodeJS.Signals) => {
+        const stopped = running.shift();
+        stopped?.service.signal(signal);
+        running.push(await start());
+        await stopped?.service.ended();
+      };
+      const random = new Random(7);
+      const urlOf = () => random.pick(running).url;
+      const log = new LoggedEvents(database);
+      await log.append(...TENANTS);
+      let round = 0;
+      const followers = Array.from({ length: FOLLOWERS }, (_, i) => {
+        const tenant = TENANTS[i % TENANTS.length] ?? ACME;
+        return new RestlessFollower(tenant, new Random(i), () => round, urlOf);
+      });
+      const following = followers.map((follower) => follower.run());
+      const everyoneConnected = (times: number) =>
+        eventually(() => {
+          for (const { connections } of followers) expect(connections).toBeGreaterThanOrEqual(times);
+        });
+      await everyoneConnected(1);
+      const signals: NodeJS.Signals[] = ['SIGKILL', 'SIGTERM'];
+      let replaced: Promise<void> | undefined;
+      while (log.all.length < EVENTS || signals.length > 0) {
+        await log.append(...random.list(1, 40, () => random.pick(TENANTS)));
+        round++;
+        if (round % ROUNDS > 0) continue;
+        await everyoneConnected(1 + round / ROUNDS);
+        await replaced;
+        const signal = signals.shift();
+        if (signal) replaced = replaceOne(signal);
+      }
+      await replaced;
+      await eventually(() => {
+        for (const { ids, tenant } of followers) expect(ids.at(-1)).toBe(log.idsOf(tenant).at(-1));
+      }, WITHIN_MS);
+      for (const follower of followers) follower.stop();
+      await Promise.all(following);
+      // The first event of each tenant was there before.
+      for (const { ids, tenant } of followers) expect(ids).toEqual(log.idsOf(tenant).slice(1));
     },
     2 * WITHIN_MS,
   );

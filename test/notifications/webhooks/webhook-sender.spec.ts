@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer } from 'node:https';
 import { type AddressInfo, type Socket } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import {
   type SenderOptions,
-  signedHeaders,
   WebhookSender,
 } from '../../../src/common/notifications/webhooks/webhook-sender.js';
 import { eventually } from '../../support/eventually.js';
@@ -14,8 +14,7 @@ import { RawReceiver, Receiver } from '../../support/receiver.js';
 const ANYWHERE = { allowPrivate: true, httpsOnly: false };
 const PUBLIC = { allowPrivate: false, httpsOnly: false };
 
-const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
-const secret = newSecret();
+const secret = `whsec_${randomBytes(32).toString('base64')}`;
 const messageTo = (url: string) => ({
   id: 'evt_665f1c2ab7e3a90d4c8b4567',
   url,
@@ -44,23 +43,14 @@ describe('a webhook', () => {
     expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body));
   });
 
-  it('is signed with every secret, so that each one verifies it during a rotation', () => {
-    const { id, body } = messageTo('');
-    const secrets = [secret, newSecret()];
-    const headers = signedHeaders({ id, body, secrets }, new Date());
-    expect(headers['webhook-signature']).toMatch(/^v1,\S{44} v1,\S{44}$/);
-    for (const one of secrets) expect(new Webhook(one).verify(body, headers)).toEqual(JSON.parse(body));
-  });
-
-  it.each([200, 201, 202, 204, 299])('is delivered with a %d', async (status) => {
-    receiver.answer = (_, response) => void response.writeHead(status).end();
-    expect(await send(receiver.url)).toEqual({ status });
-  });
-
-  it.each([400, 401, 404, 410, 429, 500, 503])('is not delivered with a %d', async (status) => {
-    receiver.answer = (_, response) => void response.writeHead(status).end('sorry');
-    expect(await send(receiver.url)).toEqual({ status, error: `The answer has the status ${status}.` });
-  });
+  it.each([200, 201, 202, 204, 299, 400, 401, 404, 410, 429, 500, 503])(
+    'with the status %d is delivered if that is one of success',
+    async (status) => {
+      receiver.answer = (_, response) => void response.writeHead(status).end();
+      const error = `The answer has the status ${status}.`;
+      expect(await send(receiver.url)).toEqual(status < 300 ? { status } : { status, error });
+    },
+  );
 
   it.each([300, 301, 302, 303, 307, 308])('follows no redirect (%d)', async (status) => {
     const internal = await Receiver.start();
@@ -114,16 +104,13 @@ describe('a receiver that', () => {
   const resetLater: Treat = (socket) =>
     socket.write(`${HEAD}Content-Length: 10\r\n\r\nx`, () => setImmediate(() => socket.resetAndDestroy()));
   const NONE_IN_TIME = 'There was no answer within 0.4 s.';
+  const TOO_MANY = 'The answer has too many interim answers.';
 
   it.each<[string, string, Treat]>([
     ['never answers is given up', NONE_IN_TIME, () => undefined],
     ['sends its header byte by byte is given up', NONE_IN_TIME, trickle('HTTP/1.1 200 OK\r\nX: ')],
     ['sends a header without end is cut off', 'The header of the answer is too large.', flood(HEAD, FILLER)],
-    [
-      'sends interim answers without end is cut off',
-      'The answer has too many interim answers.',
-      flood('', HINT),
-    ],
+    ['sends interim answers without end is cut off', TOO_MANY, flood('', HINT)],
     ['switches protocols has not answered', 'The answer switches protocols.', write(SWITCH)],
     ['does not speak HTTP has not answered', 'The answer is not HTTP.', end('SSH-2.0-OpenSSH_9.6\r\n')],
     ['has the status 000 has not answered', 'The answer is not HTTP.', end('HTTP/1.1 000 Odd\r\n\r\n')],
@@ -135,10 +122,7 @@ describe('a receiver that', () => {
   });
 
   it.each<[string, Treat]>([
-    [
-      'sends a body byte by byte, which is not read for long',
-      trickle(`${HEAD}Content-Length: 1000000\r\n\r\n`),
-    ],
+    ['sends a body byte by byte, which is not read for long', trickle(`${HEAD}Content-Length: 9999\r\n\r\n`)],
     ['sends an interim answer first', end(`HTTP/1.1 100 Continue\r\n\r\n${EMPTY}`)],
     ['sends a malformed body', write(`${HEAD}Transfer-Encoding: chunked\r\n\r\nZZZ\r\n`)],
     ['resets the connection after its status', resetLater],
@@ -193,14 +177,14 @@ describe('the address that is dialled', () => {
   const named = (name: string) => receiver.url.replace('127.0.0.1', name);
   const NOT_PUBLIC = { error: 'The URL must lead to a public address.' };
 
-  const rejecting = (reason: unknown) => () => Promise.reject(reason as Error);
+  const rejecting = (reason?: Error) => () => Promise.reject(reason as Error);
   const throwing = () => {
     throw new Error('No resolver');
   };
   it.each<[string, SenderOptions['resolve']]>([
     ['a name without an address', () => Promise.resolve([])],
     ['a name server that fails', rejecting(Object.assign(new Error(), { code: 'ESERVFAIL' }))],
-    ['a resolver that rejects with nothing', rejecting(undefined)],
+    ['a resolver that rejects with nothing', rejecting()],
     ['a resolver that throws', throwing],
     ['an address that is none', () => Promise.resolve(['no address'])],
     ['one good address and one that is none', () => Promise.resolve(['127.0.0.1', 'x'])],
@@ -209,11 +193,8 @@ describe('the address that is dialled', () => {
     expect(await send('https://hooks.example.com/', { resolve })).toEqual({ error });
   });
 
-  it('does not exist for a URL that cannot be read', async () => {
-    expect(await send('http://')).toEqual({ error: 'The URL must be an http or https URL.' });
-  });
-
   it('is checked at every attempt', async () => {
+    expect(await send('http://')).toEqual({ error: 'The URL must be an http or https URL.' });
     const rebound = { resolve: () => Promise.resolve(['93.184.216.34', '127.0.0.1']) };
     for (const name of ['127.0.0.1', 'localhost'])
       expect(await send(named(name), {}, PUBLIC)).toEqual(NOT_PUBLIC);
@@ -236,15 +217,14 @@ describe('the address that is dialled', () => {
 
   it('must present a certificate for its name', async () => {
     const server = createServer(hooksCertificate, (_request, response) => void response.writeHead(204).end());
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
     const resolve = () => Promise.resolve(['127.0.0.1']);
     const to = (name: string, ca?: string) => send(`https://${name}:${port}/`, { resolve, ca });
     const failed = (code: string) => ({ error: `The connection failed (${code}).` });
     expect(await to('hooks.example.com', hooksCertificate.cert)).toEqual({ status: 204 });
-    expect(await to('other.example.com', hooksCertificate.cert)).toEqual(
-      failed('ERR_TLS_CERT_ALTNAME_INVALID'),
-    );
+    const otherName = failed('ERR_TLS_CERT_ALTNAME_INVALID');
+    expect(await to('other.example.com', hooksCertificate.cert)).toEqual(otherName);
     expect(await to('hooks.example.com')).toEqual(failed('DEPTH_ZERO_SELF_SIGNED_CERT'));
     server.close();
   });

@@ -11,10 +11,14 @@ const NOT_PUBLIC = 'The URL must lead to a public address.';
 const fault = (url: string, policy = PUBLIC, ...addresses: string[]) =>
   targetViolation(url, policy, () => Promise.resolve(addresses));
 
-/** URLs of a kind, separated by white space. */
-type Kind = [kind: string, urls: string];
-const each = (kinds: Kind[]) =>
-  kinds.flatMap(([kind, urls]) => urls.split(/\s+/).map((url): [string, string] => [url, kind]));
+/** Of each kind its URLs, which white space separates. */
+const each = (kinds: Record<string, string>) =>
+  Object.entries(kinds).flatMap(([kind, urls]) =>
+    urls
+      .trim()
+      .split(/\s+/)
+      .map((url) => [url, kind] as const),
+  );
 
 describe('a target', () => {
   it.each([
@@ -26,41 +30,29 @@ describe('a target', () => {
   });
 
   it.each(
-    each([
-      [
-        'of loopback, in a spelling of the URL standard',
-        `http://127.0.0.1/ http://127.1/ http://127.0.0.1./ http://2130706433/ http://0x7f000001/
+    each({
+      'of loopback, in a spelling of the URL standard': `
+         http://127.0.0.1/ http://127.1/ http://127.0.0.1./ http://2130706433/ http://0x7f000001/
          http://0x7f.1/ http://017700000001/ http://0177.0.0.1/ http://①②⑦.⓪.⓪.①/ http://%31%32%37.0.0.1/
          http://[::1]/ http://[0:0:0:0:0:0:0:1]/ http:\\\\127.0.0.1\\ http:127.0.0.1`,
-      ],
-      ['of this network', 'http://0.0.0.0/ http://0/ http://0.1.2.3/'],
-      [
-        'private or shared',
-        `http://10.0.0.1/ http://172.16.0.1/ http://172.31.255.255/ http://192.168.1.1/ http://100.64.0.1/
+      'of this network': 'http://0.0.0.0/ http://0/ http://0.1.2.3/',
+      'private or shared': `
+         http://10.0.0.1/ http://172.16.0.1/ http://172.31.255.255/ http://192.168.1.1/ http://100.64.0.1/
          http://100.100.100.200/`,
-      ],
-      [
-        'link-local, or of metadata',
+      'link-local, or of metadata':
         'http://169.254.169.254/latest/meta-data http://168.63.129.16/ http://192.0.0.192/',
-      ],
-      [
-        'for documentation and benchmarks, multicast, reserved or broadcast',
-        `http://192.0.2.1/ http://198.51.100.1/ http://203.0.113.1/ http://198.18.0.1/ http://192.88.99.1/
+      'for documentation and benchmarks, multicast, reserved or broadcast': `
+         http://192.0.2.1/ http://198.51.100.1/ http://203.0.113.1/ http://198.18.0.1/ http://192.88.99.1/
          http://224.0.0.1/ http://240.0.0.1/ http://255.255.255.255/`,
-      ],
-      [
-        'IPv6, and unspecified, local, multicast, for documentation, discarded or not handed out',
-        `http://[::]/ http://[fc00::1]/ http://[fd00:ec2::254]/ http://[fe80::1]/ http://[fec0::1]/
+      'IPv6, and unspecified, local, multicast, for documentation, discarded or not handed out': `
+         http://[::]/ http://[fc00::1]/ http://[fd00:ec2::254]/ http://[fe80::1]/ http://[fec0::1]/
          http://[ff02::1]/ http://[2001:db8::1]/ http://[3fff::1]/ http://[100::1]/ http://[4000::1]/
          http://[2001:1::1]/`,
-      ],
-      [
-        'IPv4 inside IPv6: mapped, compatible, translated, NAT64, 6to4 or Teredo',
-        `http://[::ffff:127.0.0.1]/ http://[::ffff:7f00:1]/ http://[::ffff:8.8.8.8]/ http://[::127.0.0.1]/
+      'IPv4 inside IPv6: mapped, compatible, translated, NAT64, 6to4 or Teredo': `
+         http://[::ffff:127.0.0.1]/ http://[::ffff:7f00:1]/ http://[::ffff:8.8.8.8]/ http://[::127.0.0.1]/
          http://[::ffff:0:127.0.0.1]/ http://[64:ff9b::127.0.0.1]/ http://[64:ff9b:1::a00:1]/
          http://[2002:7f00:1::]/ http://[2002:a00:1::1]/ http://[2001:0:4136:e378:8000:63bf:80ff:fffe]/`,
-      ],
-    ]),
+    }),
   )('is not %s, which is %s', async (url) => {
     expect(await fault(url, PUBLIC, '127.0.0.1')).toBe(NOT_PUBLIC);
     expect(await fault(url, ANYWHERE, '127.0.0.1')).toBeUndefined();
@@ -88,21 +80,17 @@ describe('a target', () => {
     expect(await targetViolation('http://localhost/', ANYWHERE)).toBeUndefined();
   });
 
-  it.each<[string, string]>([
-    ...each([
-      [
-        'The URL must be an http or https URL.',
-        `ftp://hooks.example.com/ javascript:alert(1) file:///etc/passwd hooks.example.com http://
+  it.each([
+    ...each({
+      'The URL must be an http or https URL.': `
+         ftp://hooks.example.com/ javascript:alert(1) file:///etc/passwd hooks.example.com http://
          http://[fe80::1%25eth0]/`,
-      ],
-      [
-        'The URL must have no user information.',
-        `https://user@hooks.example.com/ https://user:secret@hooks.example.com/ https://:@hooks.example.com/
+      'The URL must have no user information.': `
+         https://user@hooks.example.com/ https://user:secret@hooks.example.com/ https://:@hooks.example.com/
          https:hooks@hooks.example.com/ https:\\\\user@hooks.example.com/`,
-      ],
-      ['The URL must not have the port 0.', 'https://hooks.example.com:0/ https://hooks.example.com:00/'],
-    ]),
-    ['', 'The URL must be an http or https URL.'],
+      'The URL must not have the port 0.': 'https://hooks.example.com:0/ https://hooks.example.com:00/',
+    }),
+    ['', 'The URL must be an http or https URL.'] as const,
     ...[
       'https://hooks.example.com/\r\nHost: evil',
       'https://hooks.example.com/a\tb',
@@ -110,7 +98,7 @@ describe('a target', () => {
       'https://hooks.example.com/%0d%0aX: y',
       'https://hooks.example.com/?a=%0A',
       'https://hooks.example.com/\u0000',
-    ].map((url): [string, string] => [url, 'The URL must have no white space and no line breaks.']),
+    ].map((url) => [url, 'The URL must have no white space and no line breaks.'] as const),
   ])('is not %j', async (url, expected) => {
     for (const policy of [PUBLIC, ANYWHERE]) expect(await fault(url, policy, '93.184.216.34')).toBe(expected);
   });

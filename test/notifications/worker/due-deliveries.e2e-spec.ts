@@ -3,17 +3,11 @@ import { Types } from 'mongoose';
 import { QueueModule } from '../../../src/common/notifications/notifications.module.js';
 import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
 import { DueDeliveries } from '../../../src/common/notifications/worker/due-deliveries.js';
-import {
-  Receivers,
-  type Slot,
-  type SlotLimits,
-  Slots,
-} from '../../../src/common/notifications/worker/slots.js';
+import { Receivers, type Slot, Slots } from '../../../src/common/notifications/worker/slots.js';
 import { Database } from '../../../src/common/database/index.js';
 import { deliveriesOf, newDeliveries, newDelivery } from '../../support/deliveries.js';
 import { useResourceApp } from '../../support/resource-app.js';
 
-const MINUTE_MS = 60_000;
 const AWAY = new Error('The database is away');
 const isAway = () => Promise.reject(AWAY);
 
@@ -27,10 +21,10 @@ describe('a backlog', () => {
     await app.empty();
     // One that a test can hold up.
     queue = Object.create(app.app.get(DeliveryQueue, { strict: false })) as DeliveryQueue;
-    start({ perSubscription: 4, proven: 100, unproven: 100 });
+    start(100);
   });
-  function start(limits: SlotLimits): void {
-    slots = new Slots(limits);
+  function start(inAll: number): void {
+    slots = new Slots({ perSubscription: 4, proven: inAll, unproven: inAll });
     due = new DueDeliveries(queue, slots, new Receivers(app.connection, app.app.get(Database)));
   }
 
@@ -39,7 +33,7 @@ describe('a backlog', () => {
     const { subscription, tenant } = newDelivery();
     slots.record(String(subscription), false);
     await queue.add(newDeliveries(count, { subscription, tenant }));
-    await deliveriesOf(app).updateMany({}, { $set: { dueAt: new Date(Date.now() - MINUTE_MS) } });
+    await deliveriesOf(app).updateMany({}, { $set: { dueAt: new Date(Date.now() - 60_000) } });
   }
   const leave = (claimed: readonly { slot: Slot }[]) => claimed.forEach(({ slot }) => slot.leave());
   const subscriptionsOf = (claimed: Awaited<ReturnType<typeof due.claim>>) =>
@@ -67,7 +61,7 @@ describe('a backlog', () => {
     ['of more tenants than there are slots for', 12, 12],
   ])('is worked off in turns with those %s', async (_name, count, tenants) => {
     const owners = Array.from({ length: tenants }, () => new Types.ObjectId());
-    start({ perSubscription: 4, proven: 8, unproven: 8 });
+    start(8);
     // Surveyed now, so that the backlogs are found by their deliveries.
     await due.claim();
     for (let i = 0; i < count; i++) {

@@ -4,10 +4,7 @@ const LIMITS = { perSubscription: 8, proven: 160, unproven: 240 };
 
 describe('the slots of a worker', () => {
   let ids = 0;
-  const newTarget = (tenant = `tenant ${ids++}`): Target => ({
-    tenant,
-    subscription: `subscription ${ids++}`,
-  });
+  const newTarget = (tenant = `tenant ${ids++}`) => ({ tenant, subscription: `subscription ${ids++}` });
   /** Takes slots for subscriptions of one tenant that never answer. */
   const hang = (slots: Slots, subscriptions: number, tenant?: string): Slot[] => {
     const { tenant: owner } = newTarget(tenant);
@@ -19,41 +16,22 @@ describe('the slots of a worker', () => {
     return target;
   };
 
-  it('are one for a subscription until an attempt succeeds, and again when one fails', () => {
-    const slots = new Slots(LIMITS);
-    const one = newTarget();
-    expect(slots.take(one)).toHaveLength(1);
-    expect(slots.take(one)).toHaveLength(0);
-    slots.record(one.subscription, false);
-    const taken = slots.take(one);
-    expect(taken).toHaveLength(7);
-    slots.record(one.subscription, true);
-    for (const slot of taken) slot.leave();
-    expect(slots.take(one)).toHaveLength(0);
-  });
-
   it('are free again when they are left, once each', () => {
     const slots = new Slots(LIMITS);
-    const tenant = 'a tenant';
-    const [one] = slots.take(newTarget(tenant));
-    slots.take(newTarget(tenant));
-    one?.leave();
-    one?.leave();
-    expect(slots.inFlightOf(tenant)).toBe(1);
+    const [one] = hang(slots, 2, 'a tenant');
+    for (const _ of ['first', 'second']) one?.leave();
+    expect(slots.inFlightOf('a tenant')).toBe(1);
   });
 
-  it('are no more than there are deliveries', () => {
+  it('are there for each subscription that a tenant may have, and no more than there are deliveries', () => {
     const slots = new Slots(LIMITS);
+    expect(hang(slots, 100)).toHaveLength(100);
     expect(slots.take(succeeded(slots), 3)).toHaveLength(3);
-  });
-
-  it('are there for each subscription that a tenant may have', () => {
-    expect(hang(new Slots(LIMITS), 100)).toHaveLength(100);
   });
 
   it.each([1, 5, 60])('are left to good subscriptions by %d tenants whose others all hang', (tenants) => {
     const slots = new Slots(LIMITS);
-    const tenant = newTarget().tenant;
+    const { tenant } = newTarget();
     for (let i = 1; i < tenants; i++) hang(slots, 100);
     hang(slots, 100, tenant);
     expect(slots.take(succeeded(slots, tenant))).toHaveLength(8);

@@ -17,10 +17,8 @@ export type Own = Record<string, readonly string[]>;
 
 const WORDS = ['tea', 'Tea', 'téa', 'red', 'Blue', 'a,b', '=1+1', 'x-ray'];
 const MOMENTS = ['2020-01-01T00:00:00.000Z', '2021-06-01T12:00:00.000Z'];
-const KINDS = [
-  ...(['create', 'create', 'create', 'change', 'change'] as const),
-  ...(['remove', 'remove', 'bulk', 'import'] as const),
-];
+const KINDS = 'create create create change change remove remove bulk import'.split(' ') as Kind[];
+type Kind = 'create' | 'change' | 'remove' | 'bulk' | 'import';
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
 
 /** Makes requests that change records, of whomever. */
@@ -36,9 +34,8 @@ export class Changes {
   /** @param isBound whether it may change its own records only, although those may refer to any */
   any({ token, people, writes }: Writer, own: Own, isBound = false): Required<Pick<Sent, 'name'>> & Sent {
     const { random, requests } = this;
-    const surfaces = requests.surfaces.filter(
-      ({ name, input }) => input.length > 0 && (writes?.includes(name) ?? true),
-    );
+    const isWritten = ({ name, input }: Surface) => input.length > 0 && (writes?.includes(name) ?? true);
+    const surfaces = requests.surfaces.filter(isWritten);
     const surface = surfaces[this.number++ % surfaces.length] as Surface;
     this.idOf = (name) => {
       const known = own[name] ?? [];
@@ -112,10 +109,8 @@ export class Changes {
   }
 
   private valuesOf(names: readonly string[], people: readonly string[]): Record<string, unknown> {
-    const fields = names.map((name) => name.replace('!', ''));
-    const values: Record<string, unknown> = Object.fromEntries(
-      fields.map((field) => [field, this.value(field, people)]),
-    );
+    const values: Record<string, unknown> = {};
+    for (const field of names.map((name) => name.replace('!', ''))) values[field] = this.value(field, people);
     if (this.random.chance(0.03)) values[this.random.pick(['secret', 'salary', 'name'])] = 7;
     return values;
   }

@@ -86,11 +86,10 @@ export class Requests {
     const token = random.pick(this.tokens);
     if (this.cursors.length > 0 && random.chance(0.15)) {
       const { sent, text } = random.pick(this.cursors);
-      const place = { [random.pick(['after', 'before'])]: text };
+      const place = random.pick(['after', 'before']);
       const { path, body } = sent;
-      if (body) return { ...sent, token, body: { ...body, ...place } };
-      const [added] = Object.entries(place).map((pair) => pair.join('='));
-      return { ...sent, token, path: `${path}${path.includes('?') ? '&' : '?'}${added}` };
+      if (body) return { ...sent, token, body: { ...body, [place]: text } };
+      return { ...sent, token, path: `${path}${path.includes('?') ? '&' : '?'}${place}=${text}` };
     }
     const conditions = random.list(0, 2, () => {
       const path = random.pick(Object.keys(surface.filters));
@@ -125,7 +124,7 @@ export class Requests {
   /** A list, count, single record or query in a body, in any form. */
   private reading(surface: Surface, { conditions = [], parameters = {} }: Query, token?: string): Sent {
     const { random } = this;
-    const kind = random.pick(['', '', '', '/query', '/count', '/:id'] as const);
+    const kind = random.pick(['', '', '', '/query', '/count', '/:id']);
     const path = this.pathOf(surface);
     const headers = {
       ...(random.chance(0.3) && { Accept: random.pick(['application/x-ndjson', 'text/csv']) }),
@@ -134,15 +133,16 @@ export class Requests {
     if (kind === '/query') {
       const body = this.bodyOf(surface, conditions, parameters);
       const [method, suffix] = random.chance(0.5) ? ['POST', kind] : ['QUERY', ''];
-      return { method, path: `${path}${suffix}`, token, headers, body };
+      return { method, path: path + suffix, token, headers, body };
     }
     const filters = conditions.map(({ path: at, operator, values }) => [
       `${at}[${operator}]`,
-      operator === 'in' || operator === 'nin' ? values.map(escaped).join() : String(values[0]),
+      /^n?in$/.test(operator) ? values.map(escaped).join() : String(values[0]),
     ]);
-    const all = { ...(Object.fromEntries(filters) as Parameters), ...parameters };
-    const taken = kind === '' ? all : only(all, kind === '/count' ? COUNTED : GOTTEN);
-    const query = Object.entries(taken).map((pair) => pair.map(encodeURIComponent).join('='));
+    const all = Object.entries({ ...(Object.fromEntries(filters) as Parameters), ...parameters });
+    const query = all
+      .filter(([name]) => (TAKEN[kind] ?? /./).test(name))
+      .map((pair) => pair.map(encodeURIComponent).join('='));
     const suffix = kind === '/:id' ? `/${this.idOf(surface.name)}` : kind;
     return {
       method: random.chance(0.05) ? 'HEAD' : 'GET',
@@ -231,12 +231,11 @@ export class Requests {
 /** Cursors that are remembered. */
 const MAX_CURSORS = 200;
 
-const COUNTED = /\[|^(q|archived|secret|__v)$/;
-const GOTTEN = /^(fields|expand|archived|secret)$/;
-
-function only(parameters: Parameters, names: RegExp): Parameters {
-  return Object.fromEntries(Object.entries(parameters).filter(([name]) => names.test(name)));
-}
+/** Parameters that are sent with reads; all to a list. */
+const TAKEN: Partial<Record<string, RegExp>> = {
+  '/count': /\[|^(q|archived|secret|__v)$/,
+  '/:id': /^(fields|expand|archived|secret)$/,
+};
 
 function reverseOf(order: string): string {
   return order

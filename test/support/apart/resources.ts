@@ -1,45 +1,20 @@
 import type { Type } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
-import {
-  AuditEntry,
-  AuditEntryInput,
-  type CrudOptions,
-  CrudModule,
-  type Presented,
-} from '../../../src/common/crud/index.js';
-import {
-  IsIdentifier,
-  IsListOf,
-  IsNested,
-  IsReference,
-  IsText,
-  IsTextList,
-  IsTimestamp,
-  IsWholeNumber,
-  schemaOf,
-} from '../../../src/common/fields/index.js';
+import { AuditEntry, AuditEntryInput, CrudModule, type CrudOptions } from '../../../src/common/crud/index.js';
+import * as f from '../../../src/common/fields/index.js';
+import { anyOf, claim, claims, currentTenant, hasRole, unlessCaller } from '../../../src/index.js';
 import { NotificationsModule } from '../../../src/common/notifications/index.js';
-import {
-  anyOf,
-  claim,
-  claims,
-  currentTenant,
-  hasRole,
-  type TenantContext,
-  unlessCaller,
-} from '../../../src/common/tenancy/index.js';
 import { PostsModule } from '../../../src/posts/posts.module.js';
 import { TodosModule } from '../../../src/todos/todos.module.js';
 import { AdminGuard } from '../guarded-app.js';
-import { type Fields, type Made, type Outline, resource } from '../resource.js';
+import { type Fields, type Outline, resource } from '../resource.js';
 import { createResourceApp } from '../resource-app.js';
-import type { TestApp } from '../test-app.js';
 import { SERVICE_SURFACES, type Surface, surfaceOf } from './surfaces.js';
 
 const optional = { optional: true };
-const name = IsText({ min: 1, max: 200 });
-const level = IsWholeNumber({ min: 0, max: 9, ...optional });
-const code = IsText({ min: 1, max: 40, ...optional });
+const name = f.IsText({ min: 1, max: 200 });
+const level = f.IsWholeNumber({ min: 0, max: 9, ...optional });
+const code = f.IsText({ min: 1, max: 40, ...optional });
 const unique = [Prop({ type: String, unique: true, sparse: true }), code];
 const secret = Prop({ type: String, select: false });
 const closedAt = Prop({ type: Date });
@@ -48,7 +23,7 @@ const sender = { sender: claim('sub') };
 const either = anyOf(sender, { recipient: claim('sub') });
 const batches = { bulk: true, import: true };
 const archive = { field: 'closedAt' };
-const to = ({ entity }: { entity: Type<object> }) => IsReference(() => entity, optional);
+const to = ({ entity }: { entity: Type<object> }) => f.IsReference(() => entity, optional);
 
 /** With names that can be filtered, sorted and searched. */
 const named = ({ fields, query, ...more }: Outline) =>
@@ -60,7 +35,7 @@ const named = ({ fields, query, ...more }: Outline) =>
 
 /** Of one tenant, unless it says otherwise. */
 const owned = ({ kept, ...more }: Outline) =>
-  named({ isolationFields: { all: ofTenant }, kept: { tenant: IsIdentifier(), ...kept }, ...more });
+  named({ isolationFields: { all: ofTenant }, kept: { tenant: f.IsIdentifier(), ...kept }, ...more });
 
 const keepers = owned({
   name: 'keepers',
@@ -71,8 +46,8 @@ const keepers = owned({
 });
 
 class Box {
-  @IsText({ max: 40, optional: true }) label?: string;
-  @Prop({ type: String, select: false }) secret?: string;
+  @f.IsText({ max: 40, optional: true }) label?: string;
+  @secret secret?: string;
 }
 
 /** With an archive, cards below it, a value unique in its tenant, and every kind of write. */
@@ -80,9 +55,9 @@ const vaults = owned({
   name: 'vaults',
   fields: {
     ...{ level, code, keeper: to(keepers) },
-    tags: IsTextList({ maxEntries: 5, entry: { max: 40 }, ...optional }),
-    dueAt: IsTimestamp(optional),
-    box: IsNested(() => Box, optional),
+    tags: f.IsTextList({ maxEntries: 5, entry: { max: 40 }, ...optional }),
+    dueAt: f.IsTimestamp(optional),
+    box: f.IsNested(() => Box, optional),
   },
   kept: { closedAt, secret },
   archive,
@@ -94,18 +69,17 @@ const vaults = owned({
   },
   ...batches,
 });
-vaults.schema = schemaOf(vaults.entity).index(
-  { tenant: 1, code: 1 },
-  { unique: true, partialFilterExpression: { code: { $exists: true } } },
-);
+vaults.schema = f
+  .schemaOf(vaults.entity)
+  .index({ tenant: 1, code: 1 }, { unique: true, partialFilterExpression: { code: { $exists: true } } });
 
-const vault = IsReference(() => vaults.entity);
+const vault = f.IsReference(() => vaults.entity);
 
 /** What clients see of a card. */
 class CardView {
-  @IsText({ min: 1, max: 200 }) name!: string;
-  @IsReference(() => keepers.entity, optional) keeper?: string;
-  @IsReference(() => vaults.entity) vault!: string;
+  @f.IsText({ min: 1, max: 200 }) name!: string;
+  @f.IsReference(() => keepers.entity, optional) keeper?: string;
+  @f.IsReference(() => vaults.entity) vault!: string;
 }
 
 /** Below a vault, shown in part by a class. */
@@ -138,9 +112,8 @@ const notices = owned({
   isolationFields: { create: ofTenant, update: ofTenant, del: ofTenant },
   visible: { withdrawn: null },
   output: {
-    from: ({ fee, ...record }: Presented<Made>, caller: TenantContext) => {
-      const mine = caller.tenant === record.tenant;
-      const { _id, name, vault, diary } = record;
+    from: ({ _id, name, vault, diary, tenant, fee }, caller) => {
+      const mine = caller.tenant === tenant;
       return { _id, name, vault, diary, mine, ...(mine && { fee }) };
     },
     hides: ['tenant', 'withdrawn', 'fee'],
@@ -153,7 +126,7 @@ const notices = owned({
 /** Of those whom a list names. */
 const circles = named({
   name: 'circles',
-  fields: { members: IsTextList({ maxEntries: 9, entry: { max: 20 }, ...optional }) },
+  fields: { members: f.IsTextList({ maxEntries: 9, entry: { max: 20 }, ...optional }) },
   isolationFields: { all: { members: claim('sub') } },
   query: { filter: ['_id', 'name', 'members'] },
   ...batches,
@@ -167,15 +140,15 @@ const dossiers = owned({
 });
 
 class SheetInput {
-  @IsText({ min: 1, max: 200 }) name!: string;
-  @IsText({ max: 24, ...optional }) tenant?: string;
-  @Prop({ unique: true, sparse: true }) @IsText({ min: 1, max: 40, ...optional }) code?: string;
+  @f.IsText({ min: 1, max: 200 }) name!: string;
+  @f.IsText({ max: 24, ...optional }) tenant?: string;
+  @Prop({ unique: true, sparse: true }) @f.IsText({ min: 1, max: 40, ...optional }) code?: string;
 }
 class PlainSheet extends SheetInput {
-  @IsWholeNumber({ min: 0, max: 9, ...optional }) level?: number;
+  @f.IsWholeNumber({ min: 0, max: 9, ...optional }) level?: number;
 }
 class DatedSheet extends SheetInput {
-  @IsListOf(IsWholeNumber({ min: 1, max: 7 }), { max: 7 }) days!: number[];
+  @f.IsListOf(f.IsWholeNumber({ min: 1, max: 7 }), { max: 7 }) days!: number[];
 }
 
 /** Of all tenants of a caller, in two kinds. */
@@ -216,15 +189,12 @@ const tickets = owned({
 /** Of two people to read, and of one to write. */
 const letters = named({
   name: 'letters',
-  fields: { recipient: IsText({ max: 20 }), code: unique, ticket: to(tickets) },
+  fields: { recipient: f.IsText({ max: 20 }), code: unique, ticket: to(tickets) },
   kept: { sender: Prop({ type: String }), closedAt },
   isolationFields: { create: sender, get: either, update: sender, del: sender },
   references: { ticket: { to: tickets.entity, onDelete: 'restrict' } },
   archive,
-  query: {
-    filter: ['_id', 'name', 'recipient', 'sender', 'code', 'closedAt'],
-    sort: ['name', '-closedAt'],
-  },
+  query: { filter: ['_id', 'name', 'recipient', 'sender', 'code', 'closedAt'], sort: ['name', '-closedAt'] },
   ...batches,
   audit: true,
 });
@@ -234,7 +204,7 @@ const remarks = owned({
   name: 'remarks',
   path: 'circles/:circleId/remarks',
   parent: { entity: circles.entity, param: 'circleId', field: 'circle' },
-  kept: { circle: IsReference(() => circles.entity) },
+  kept: { circle: f.IsReference(() => circles.entity) },
   references: { circle: { to: circles.entity, onDelete: 'cascade' } },
   bulk: true,
   events: { data: 'id' },
@@ -269,7 +239,7 @@ export const SURFACES: readonly Surface[] = [
 const owns = [keepers, vaults, cards, diaries, notices, circles, dossiers, sheets, tickets, letters, remarks];
 
 /** Starts a service with the resources of {@link SURFACES}, and the stream of their events. */
-export const createWholeApp = (): Promise<TestApp> =>
+export const createWholeApp = () =>
   createResourceApp(
     PostsModule,
     TodosModule.forRoot({ implementation: 'generated' }),

@@ -8,7 +8,7 @@ import type { TestApp } from '../test-app.js';
 import { Changes, type Own, type Writer } from './changes.js';
 import { Requests, type Sent } from './requests.js';
 import { SURFACES, createWholeApp } from './resources.js';
-import type { Stored } from './surfaces.js';
+import { REFERENCES, type Stored } from './surfaces.js';
 
 const { Binary, ObjectId } = mongoose.mongo;
 
@@ -108,11 +108,9 @@ export class Worlds {
   private async others(name: string): Promise<Stored[][]> {
     const stored = await Promise.all(this.apps.map((app) => recordsOf(app, name)));
     const ids = stored.map((records) => new Set(records.map(({ _id }) => String(_id))));
+    const isInBoth = ({ _id }: Stored) => ids.every((each) => each.has(String(_id)));
     return stored.map((records) =>
-      records.filter(({ _id, tenant = ACME }) => {
-        const isInBoth = ids.every((each) => each.has(String(_id)));
-        return !isInBoth || String(tenant) !== ACME;
-      }),
+      records.filter((record) => !isInBoth(record) || String(record.tenant ?? ACME) !== ACME),
     );
   }
 
@@ -193,20 +191,17 @@ export class Worlds {
   /** Makes a record of both worlds another tenant's, or lets it refer to what its callers may not see. */
   private async entangle(): Promise<void> {
     const { random } = this;
-    const [name, field, target] = random.pick([
-      ...([
-        ['vaults', 'keeper', 'keepers'],
-        ['cards', 'keeper', 'keepers'],
-      ] as const),
-      ...([
-        ['notices', 'vault', 'vaults'],
-        ['notices', 'diary', 'diaries'],
-      ] as const),
-      ...([
-        ['tickets', 'dossier', 'dossiers'],
-        ['notices', 'tenant', 'tenants'],
-      ] as const),
-    ]);
+    const [name = '', field = ''] = random
+      .pick([
+        'vaults.keeper',
+        'cards.keeper',
+        'notices.vault',
+        'notices.diary',
+        'tickets.dossier',
+        'notices.tenant',
+      ])
+      .split('.');
+    const target = REFERENCES[field] ?? 'tenants';
     const value = target === 'tenants' ? GLOBEX : random.pick(this.records[target] ?? [])?._id;
     const record = random.pick(this.records[name] ?? []);
     if (value === undefined || record === undefined) return;
@@ -230,26 +225,20 @@ export class Worlds {
   }
 
   /** Sends a request to one world. @returns all that a client is told but the date */
-  private async send(app: TestApp, { method, path, body: sent, token, headers }: Sent) {
+  private async send(app: TestApp, { method, path, body, token, headers: sent }: Sent) {
     // Where the driver begins to count.
     Object.assign(ObjectId, { index: (this.number * IDS_OF_ONE) % 0xff_ff_ff });
-    const all = { ...headers, 'X-Request-Id': `request-${this.number}` };
-    const answer = await app.request(method, path, { body: sent, token, headers: all });
-    const { status, headers: answered, text, body } = answer;
-    return {
-      status,
-      headers: [...answered].filter(([name]) => name !== 'date'),
-      text,
-      body: body as unknown,
-    };
+    const all = { ...sent, 'X-Request-Id': `request-${this.number}` };
+    const answer = await app.request(method, path, { body, token, headers: all });
+    const headers = [...answer.headers].filter(([name]) => name !== 'date');
+    return { ...answer, headers, body: answer.body as unknown };
   }
 
   /** Notes what there is in any world. Old records leave both. */
   private async read(): Promise<void> {
-    const [one, other] = [await contentsOf(this.apps[0]), await contentsOf(this.apps[1])];
     for (const { name } of SURFACES) {
-      const found = [...(one[name] ?? []), ...(other[name] ?? [])];
-      const all = [...new Map(found.map((record) => [String(record._id), record])).values()];
+      const found = await Promise.all(this.apps.map((app) => recordsOf(app, name)));
+      const all = [...new Map(found.flat().map((record) => [String(record._id), record])).values()];
       const old = all.slice(0, -MAX_RECORDS).map(({ _id }) => _id as never);
       if (old.length > 0)
         for (const { database } of this.apps)
@@ -265,12 +254,7 @@ function note(own: Own, name: string, body: unknown): void {
   if (_id) own[name] = [...(own[name] ?? []), _id].slice(-MAX_RECORDS);
 }
 
-/** What a database holds of each resource, without the events that its process has yet to settle. */
-async function contentsOf(app: TestApp): Promise<Readonly<Record<string, readonly Stored[]>>> {
-  const entries = SURFACES.map(async ({ name }) => [name, await recordsOf(app, name)] as const);
-  return Object.fromEntries(await Promise.all(entries));
-}
-
+/** What a database holds of a resource, without the events that its process has yet to settle. */
 const recordsOf = ({ database }: TestApp, name: string): Promise<Stored[]> =>
   database
     .collection(name)

@@ -1,0 +1,146 @@
+import { fault } from '../faults.js';
+import { expectInvalid, expectInvalidId, expectNotFound } from '../problems.js';
+import { type CrudClient, expectUpdated, ID, NOBODY } from './records.js';
+
+export function describeCreate({ optional, path, full, get, post, ...of }: CrudClient): void {
+  describe(`POST ${path}`, () => {
+    it.each(['application/json', 'Application/JSON; Charset="UTF-8"'])(
+      'sent as %s, answers with only the id, and with the path and revision of the new record',
+      async (type) => {
+        const before = new Date().toISOString();
+        const { status, body, headers } = await post(full, { 'Content-Type': type });
+        const after = new Date().toISOString();
+        expect([status, body]).toEqual([201, { _id: expect.stringMatching(ID) }]);
+        expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+        expect(headers.get('location')).toBe(of.at(body._id));
+        expect(headers.get('preference-applied')).toBeNull();
+        expect(headers.get('etag')).toMatch(/^"[^"]+"$/);
+        const { record, etag } = await of.read(body._id);
+        expect([record, etag]).toEqual([of.recordOf(full, body._id), headers.get('etag')]);
+        expect(record.createdAt).toBe(record.updatedAt);
+        expect([before, record.createdAt, after].sort()).toEqual([before, record.createdAt, after]);
+      },
+    );
+
+    it.each([
+      ['return=representation', 'whole record'],
+      ['respond-async, Return="representation"; foo=bar', 'whole record'],
+      ['wait=1,return=representation', 'whole record'],
+      ['return=minimal', 'id alone'],
+      ['return=minimal, return=representation', 'id alone'],
+      ['representation', 'id alone'],
+      ['return', 'id alone'],
+    ])('answers to Prefer: %s with the %s', async (prefer, answer) => {
+      const isWhole = answer === 'whole record';
+      const { status, body, headers } = await post(full, { Prefer: prefer });
+      expect([status, body]).toEqual([201, isWhole ? of.recordOf(full) : { _id: expect.stringMatching(ID) }]);
+      expect(headers.get('preference-applied') === 'return=representation').toBe(isWhole);
+      expect(headers.get('location')).toBe(of.at(body._id));
+      const { record, etag } = await of.read(body._id);
+      expect([isWhole ? record : { _id: record._id }, etag]).toEqual([body, headers.get('etag')]);
+    });
+
+    it.each(['_id', 'createdAt', 'updatedAt', '__v', 'unknown', ''])(
+      'refuses the field "%s", which is not an input, and names it',
+      async (field) => {
+        const response = await post({ ...full, [field]: '2026-01-31T09:00:00.000Z' });
+        expectInvalid(response, path, of.notInput(field));
+        expect((await get()).body).toEqual([]);
+      },
+    );
+
+    it('names every fault of a body at once', async () => {
+      const response = await post({ title: '', unknown: 1 });
+      expect(response.status).toBe(400);
+      const pointers = (response.body.errors as { pointer: string }[]).map(({ pointer }) => pointer);
+      expect(pointers.sort()).toEqual(['/title', '/unknown']);
+    });
+
+    it.each(optional)(
+      'refuses null for the optional field "%s": a create has nothing to remove',
+      async (field) => {
+        const noNull = fault(`/${field}`, 'must not be null. Leave the field out instead.');
+        expectInvalid(await post({ ...full, [field]: null }), path, noNull);
+      },
+    );
+  });
+}
+
+export function describeUpdate({ path, full, label, optional, patch, ...of }: CrudClient): void {
+  describe(`PATCH ${path}/:id`, () => {
+    const MERGE_PATCH = 'application/merge-patch+json';
+    it.each(['application/json', MERGE_PATCH, `${MERGE_PATCH}; charset=utf-8`])(
+      'sets the supplied fields only, sent as %s',
+      async (type) => {
+        const id = await of.create();
+        expectUpdated(await patch(id, { title: 'Another title' }, { 'Content-Type': type }));
+        expect((await of.read(id)).record).toEqual(of.recordOf({ ...full, title: 'Another title' }, id));
+      },
+    );
+
+    it('gives the record a new revision and updatedAt, leaves createdAt, and changes no other record', async () => {
+      const other = await of.created();
+      const { id, ...before } = await of.created();
+      const { headers } = await patch(id, { title: 'Another title' });
+      const after = await of.read(id);
+      expect(after.etag).toMatch(/^"[^"]+"$/);
+      expect(headers.get('etag')).toBe(after.etag);
+      expect(after.etag).not.toBe(before.etag);
+      expect(after.record.createdAt).toBe(before.record.createdAt);
+      expect(String(after.record.updatedAt) >= String(before.record.updatedAt)).toBe(true);
+      await patch(id, { title: 'A third title' });
+      expect([before.etag, after.etag]).not.toContain((await of.read(id)).etag);
+      expect({ id: other.id, ...(await of.read(other.id)) }).toEqual(other);
+    });
+
+    it.each(optional)(
+      'removes the optional field "%s" with null, or gives its default back, twice, and while it sets another',
+      async (field) => {
+        const { id, record } = await of.created();
+        expect(record).toMatchObject({ [field]: full[field] });
+        const { [field]: value, ...left } = full;
+        for (const set of [{}, {}, { [field]: value }, { title: 'Set' }]) {
+          expectUpdated(await patch(id, { [field]: null, ...set }));
+          expect((await of.read(id)).record).toEqual(of.recordOf({ ...left, ...set }, id));
+        }
+      },
+    );
+
+    it('changes nothing with an empty object, not even the revision, or with null for the title', async () => {
+      const { id, ...before } = await of.created();
+      const answer = await patch(id, {});
+      expectUpdated(answer);
+      expect(answer.headers.get('etag')).toBe(before.etag);
+      expect(await of.read(id)).toEqual(before);
+      const required = fault('/title', 'is required and cannot be removed with null.');
+      expectInvalid(await patch(id, { title: null }), of.at(id), required);
+      expect(await of.read(id)).toEqual(before);
+    });
+
+    it.each(['_id', 'createdAt', 'updatedAt', '__v', 'unknown'])(
+      'refuses the field "%s", which is not an input, even as null, and names it',
+      async (field) => {
+        const { id, ...before } = await of.created();
+        for (const value of [NOBODY, null]) {
+          const response = await patch(id, { title: 'Changed', [field]: value });
+          expectInvalid(response, of.at(id), of.notInput(field));
+        }
+        expect(await of.read(id)).toEqual(before);
+      },
+    );
+
+    it(`answers 404 "${label} not found" if there is none, with If-Match, too`, async () => {
+      for (const body of [{ title: 'Nobody' }, {}])
+        for (const headers of [undefined, { 'If-Match': '"0"' }])
+          expectNotFound(await patch(NOBODY, body, headers), of.at(NOBODY), label);
+      expect((await of.get()).body).toEqual([]);
+    });
+
+    it('needs an id of 24 hexadecimal digits, and a body', async () => {
+      expectInvalidId(await patch('1', { title: 'One' }), of.at('1'));
+      const id = await of.create();
+      const noBody = { pointer: '', detail: 'The body must be a JSON object.' };
+      expectInvalid(await patch(id, undefined), of.at(id), noBody);
+    });
+  });
+}
