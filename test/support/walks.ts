@@ -65,5 +65,7 @@ export async function walkBack(walk: Walk, from: CursorPage): Promise<string[]> 
 /** Every order that a resource declares, as its own error lists them. */
 export async function ordersOf(app: TestApp, path: string, request?: TestRequest): Promise<string[]> {
   const { body } = await app.get(`${path}?limit=1&sort=-`, request);
-  return /Allowed: (.*)\.$/.exec(body.detail as string)?.[1]?.split('; ') ?? [];
+  const orders = /Allowed: (.*)\.$/.exec(body.detail as string)?.[1]?.split('; ') ?? [];
+  expect(orders).toContain('-createdAt');
+  return orders;
 }

@@ -45,6 +45,7 @@ it('the document lists which fields of an update null removes, and no impossible
   const [text, flag] = [{ type: ['string', 'null'] }, { type: ['boolean', 'null'] }];
   const properties = { description: text, completed: flag, dueAt: text };
   expect(components.schemas.TodoUpdate).toMatchObject({ properties });
+  expect(components.schemas.PostUpdate).toMatchObject({ properties: { tags: { type: ['array', 'null'] } } });
   expect(JSON.stringify(components.schemas.TodoUpdate)).toMatch(/"title":\{(?:(?!null)[^}])*\}/);
   const ofRecords = Object.entries(paths).filter(([path]) => !path.endsWith('/rotate-secret'));
   expect(JSON.stringify(ofRecords)).not.toMatch(/Duplicate value|Write conflict|Still referenced/);

@@ -8,6 +8,7 @@ import { CrudAction, CrudController, CrudModule, CrudService } from '../../../sr
 import { CurrentScope, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { bulk, create, ids, NoteInput, NOWHERE, results } from '../../support/bulk.js';
 import { AdminGuard } from '../../support/guarded-app.js';
+import { onEvent } from '../../support/on-event.js';
 import { expectInvalidId, expectUnauthenticated } from '../../support/problems.js';
 import { each, storedIn } from '../../support/records.js';
 import { below, type Made, OF_TENANT, type Outline, resource } from '../../support/resource.js';
@@ -107,7 +108,8 @@ describe('a bulk of a resource with code of its own', () => {
     expect(each(await storedIn(app, 'drafts'), 'sku')).toEqual(['a!', 'c!', 'f!']);
   });
 
-  it('applies guards, interceptors and overrides of the single routes to the items', async () => {
+  it('applies guards, interceptors and overrides of the single routes to the items, and emits their events', async () => {
+    const events = onEvent(app, 'pages.afterCreate');
     const [id] = ids(await bulk(app, '/pages', [create('a')], acme));
     const operations = [update(id, { text: 'b' }), create('c'), del(id), update(id, { text: 'd' })];
     const ofReader = await bulk(app, '/pages', operations, acme);
@@ -119,6 +121,10 @@ describe('a bulk of a resource with code of its own', () => {
     expect(seen).toEqual(['intercepted']);
     const archived = (await storedIn(app, 'pages')).filter(({ deletedAt }) => deletedAt);
     expect(each(archived, 'text')).toEqual(['A']);
+    const event = { action: 'create', changed: ['text', 'tenant'], tenant: ACME };
+    expect(events).toMatchObject(
+      ['A', 'C', 'C', 'C'].map((text) => ({ ...event, record: { text, tenant: ACME } })),
+    );
   });
 
   it('is refused as a whole without a token if every action needs one', async () => {

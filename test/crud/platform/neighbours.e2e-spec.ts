@@ -191,8 +191,7 @@ describe('beside middleware of an Express', () => {
     const path = `/notes/${created.body._id as string}`;
     expect(created.headers.get('location')).toBe(path);
     const changed = await send('PATCH', path, { seal: 'wax' });
-    const tag = (await send('GET', path)).headers.get('etag');
-    expect([changed.status, changed.headers.get('etag')]).toEqual([200, tag]);
+    expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"1"']);
     const deleted = await send('DELETE', path);
     expect([deleted.status, deleted.headers.get('etag')]).toEqual([200, null]);
   });

@@ -105,11 +105,13 @@ describe('a search of todos', () => {
 describe('a search of posts', () => {
   const count = async (q: string) => (await search('/posts/api/count', q)).body.count as number;
 
-  it('reads title, content and tags; a phrase is within one tag', async () => {
+  it('reads title, content and tags, a phrase within one tag, and finds no archived post', async () => {
     const post = { title: 'Release', content: 'What is new', tags: ['big news', 'today'] };
-    await created(app, '/posts/api', post, token);
+    const id = await created(app, '/posts/api', post, token);
     for (const q of ['release new today', '"big news"']) expect([q, await count(q)]).toEqual([q, 1]);
     for (const q of ['"news today"', '"release what"', ACME]) expect([q, await count(q)]).toEqual([q, 0]);
+    await app.del(`/posts/api/${id}`, { token });
+    expect([await count('release'), (await app.get('/posts/api?q=release')).body]).toEqual([0, []]);
   });
 
   it('finds each word and phrase of a content with as many words as it can have', async () => {

@@ -121,6 +121,6 @@ describe('a record that others refer to', () => {
     const headers = { Prefer: 'return=representation' };
     const changed = await app.patch(`/shelves/${shelf}`, { text: 'C' }, { headers });
     for (const answer of [changed, await app.get('/shelves'), await app.get('/shelves?text=C&limit=5')])
-      expect(answer.text).toMatch(/"C"(?!.*_holds)/);
+      expect([answer.text.includes('"C"'), answer.text.includes('_holds')]).toEqual([true, false]);
   });
 });

@@ -143,8 +143,20 @@ describe('a unit of work', () => {
     expect(await texts()).toEqual([]);
   });
 
-  it('searches, lists and pages what it has written, and so does the store', async () => {
-    await service.create(scopeOf({ tenant: GLOBEX }), { text: 'of others' });
+  it('loses no write when many change the same record', async () => {
+    const { _id } = await service.create(scope, { text: 'counter' });
+    const increment = async (work: TenantScope) => {
+      const { number } = await service.get(work, _id);
+      await service.update(work, _id, { number: Number(number) + 1 });
+    };
+    await Promise.all(Array.from({ length: 10 }, () => atomically(scope, increment)));
+    expect((await service.get(scope, _id)).number).toBe(10);
+  });
+
+  it('searches, lists and pages what it has written and nothing of others, and so does the store', async () => {
+    const { _id } = await service.create(scopeOf({ tenant: GLOBEX }), { text: 'of others' });
+    const steal = atomically(scope, (work) => service.update(work, _id, { text: 'stolen' }));
+    await expect(steal).rejects.toThrow('Note not found');
     const seen = await atomically(scope, async (work) => {
       const before = await service.inStore(work);
       await service.create(work, { text: 'green tea' });

@@ -6,18 +6,22 @@ import {
   type CrudTestingModule,
   describeCrudContract,
 } from '../../../src/common/crud/testing/index.js';
-import { IsReference, IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
+import { IsNested, IsReference, IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { created } from '../../support/records.js';
 import { OF_TENANT, resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
 
+class Seal {
+  @IsText({ max: 20 }) colour!: string;
+}
+
 const letters = resource({
   name: 'letters',
   fields: {
     text: IsText({ min: 1, max: 80, example: 'Dear Emma' }),
-    seal: IsText({ max: 20, optional: true }),
+    seal: IsNested(() => Seal, { optional: true }),
   },
   ...OF_TENANT,
 });
@@ -58,7 +62,7 @@ describe('describeCrudContract', () => {
   describeCrudContract('letters', {
     ...tokens,
     path: '/letters',
-    valid: { text: 'Dear Emma', seal: 'wax' },
+    valid: { text: 'Dear Emma', seal: { colour: 'red' } },
     changes: { text: 'Dear Harriet' },
     invalid: { 'no text': {}, 'a long text': { text: 'x'.repeat(81) }, 'a number': { text: 1 } },
   });

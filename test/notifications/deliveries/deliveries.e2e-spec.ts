@@ -81,7 +81,7 @@ describe('deliveries', () => {
       ]);
     });
 
-    it('filters and counts them, but not by what is internal or no state', async () => {
+    it('filters, counts, pages and streams them, but not by what is internal or no state', async () => {
       await add('evt_1', DONE);
       await add('evt_2', undefined, { type: 'posts.archived' });
       await add('evt_3', undefined, { type: 'webhook.test' });
@@ -95,6 +95,12 @@ describe('deliveries', () => {
         expect([query, body]).toEqual([query, expected.map((event) => ({ _id: ID, event }))]);
       }
       expect((await read('/count?status=pending')).body).toEqual({ count: 2 });
+      const { body: page } = await read('?limit=2&fields=event');
+      const results = ['evt_3', 'evt_2'].map((event) => ({ _id: ID, event }));
+      expect(page).toEqual({ results, count: 3, next: expect.any(String), prev: null });
+      const { body: last } = await read(`?limit=2&fields=event&after=${page.next}`);
+      expect(last).toMatchObject({ results: [{ event: 'evt_1' }], next: null });
+      expect((await read('', { Accept: 'application/x-ndjson' })).body).toHaveLength(3);
       for (const field of ['tenant', 'subscription', 'tries', 'lease', 'dueAt'])
         for (const query of [`?${field}=x`, `?fields=${field}`, `?sort=${field}`])
           expect([query, (await read(query)).status]).toEqual([query, 400]);

@@ -59,6 +59,11 @@ describe('the log of events', () => {
     // Each caller is told the place that its event has.
     const placeOf = new Map((await stored()).map(({ _id, seq }) => [_id, seq]));
     expect(events.filter(({ _id, seq }) => placeOf.get(_id) !== seq)).toEqual([]);
+    // Each process keeps the order of its callers.
+    for (const i of logs.keys()) {
+      const seqs = appended.slice(25 * i, 25 * (i + 1)).flatMap((some) => some.map(({ seq }) => seq));
+      expect(seqs).toEqual(seqs.toSorted((a, b) => a - b));
+    }
   });
 
   it('keeps the first of events with one identifier, whoever appends them', async () => {

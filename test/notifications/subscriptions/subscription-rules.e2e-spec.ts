@@ -83,11 +83,12 @@ describe('the secret of a subscription', () => {
       expect(await count()).toBe(2);
     });
 
-    it('replays a rotation without its secret, and rotates once', async () => {
+    it('replays a rotation of a subscription without its secret, and rotates once', async () => {
       const id = await create();
       const first = await rotate(id, key('k1'));
       expectReplay(await rotate(id, key('k1')), 200, {});
       expect((await stored(id))?.secret).toBe(first.body.secret);
+      expect((await rotate(await create(), key('k1'))).body).toEqual({ secret: WHOLE_SECRET });
     });
 
     it('finds the result of an attempt that died before its answer', async () => {

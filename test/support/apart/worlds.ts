@@ -110,7 +110,9 @@ export class Worlds {
     const ids = stored.map((records) => new Set(records.map(({ _id }) => String(_id))));
     const isInBoth = ({ _id }: Stored) => ids.every((each) => each.has(String(_id)));
     return stored.map((records) =>
-      records.filter((record) => !isInBoth(record) || String(record.tenant ?? ACME) !== ACME),
+      records.filter(
+        (record) => !isInBoth(record) || String(record.tenant === undefined ? ACME : record.tenant) !== ACME,
+      ),
     );
   }
 

@@ -6,10 +6,10 @@ import { nextTimeSlice } from '../../http/index.js';
 import { contextOf } from '../../request/index.js';
 import { unrestrictedScope } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import { hasMiddleware, hasOwnValidators } from '../definition/schema-paths.js';
 import { isGenerated, metadataOf } from '../pipeline/plan.js';
 import type { ItemKind } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
-import { hasMiddleware, hasOwnValidators } from '../store/shared-writes.js';
 import { type ItemResult, type Items, WriteOrder, type WriteTurn } from './items.js';
 import type { BulkRequest, Operation } from './operation.js';
 

@@ -10,9 +10,8 @@ import {
 import { flatFields, type IsolationFields } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction, CrudReference } from '../options/crud-options.js';
-import { entryTypeOf, isDeclared, listsOn, schemaOf } from './schema-paths.js';
+import { entryTypeOf, hasMiddleware, isDeclared, listsOn, schemaOf } from './schema-paths.js';
 import { HOLDS } from '../store/reference-holds.js';
-import { hasMiddleware } from '../store/shared-writes.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { isRequiredByKind, type Kinds } from './kinds.js';
 

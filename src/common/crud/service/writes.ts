@@ -127,10 +127,10 @@ export class Writes<Entity extends object, Create extends object, Update extends
     await this.checkReferences('update', scope, change.set);
     requireSameScope(this.resource, 'update', scope, change);
     requireFields(definition, change);
-    const { writeTurn } = scope.context;
-    const release = writeTurn && (() => writeTurn.release());
-    const updated = await this.translated(scope, () => store.updateUnread(filter, change, release));
-    return updated && ({ _id: filter._id, __v: updated.revision } as Stored<object>);
+    const __v = await this.translated(scope, () =>
+      store.updateUnread(filter, change, () => scope.context.writeTurn?.release()),
+    );
+    return __v === undefined ? undefined : ({ _id: filter._id, __v } as Stored<object>);
   }
 
   /**

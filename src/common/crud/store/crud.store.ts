@@ -117,13 +117,9 @@ export interface CrudStore<Entity> {
   /**
    * Does the same and returns the new revision alone. Concurrent updates share commands.
    *
-   * @param onQueued called when it waits for its command; with it, the revision may be unknown
+   * @param onQueued called when it waits for its command
    */
-  updateUnread(
-    filter: StoreFilter,
-    change: StoreChange,
-    onQueued?: () => void,
-  ): Promise<{ readonly revision?: number } | undefined>;
+  updateUnread(filter: StoreFilter, change: StoreChange, onQueued?: () => void): Promise<number | undefined>;
   /**
    * Removes the record that matches and returns it; undefined if none matches. What the references of other
    * resources promise is up to the verb `del`.

@@ -14,18 +14,15 @@ import {
   type Updated,
   valueAt,
 } from './crud.store.js';
-import { hideFields, hidesFields } from '../definition/schema-paths.js';
+import { hasMaps, hasMiddleware, hideFields, hidesFields } from '../definition/schema-paths.js';
 import { plain } from '../definition/output.js';
 import { OUTBOX, type Outbox, type OutboxEntry } from './outbox.js';
 import { counted, filtered, type Lookup, OrderedReads, SharedReads } from './shared-reads.js';
 import { HOLDS, ReferenceHolds, type StoreReferences } from './reference-holds.js';
 import { checkMapNames, schemaRejection } from './schema-rejection.js';
 import {
-  hasMaps,
-  hasMiddleware,
   PlainChanges,
   recordOfDocument,
-  type Revised,
   sharedInserts,
   type SharedUpdate,
   sharedUpdates,
@@ -52,7 +49,7 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   /** Whether the schema shows its records in another form than it stores them. */
   private readonly transforms: boolean;
   private readonly inserts: SharedWrites<Record<string, unknown>, Record<string, unknown>>;
-  private readonly updates: SharedWrites<SharedUpdate, Revised | undefined>;
+  private readonly updates: SharedWrites<SharedUpdate, number | undefined>;
   private readonly reads: SharedReads<Entity>;
   private readonly plain: PlainChanges;
   readonly holds: ReferenceHolds;
@@ -249,16 +246,13 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
   }
 
   async updateUnread(filter: StoreFilter, change: StoreChange, onQueued?: () => void) {
-    if (!this.plain.fits(change)) {
-      const updated = await this.update(filter, change);
-      return updated && { revision: updated.record.__v };
-    }
+    if (!this.plain.fits(change)) return (await this.update(filter, change))?.record.__v;
     return this.write(change.set ?? {}, async (hold) => {
       await hold();
       const words = this.wordsOf(change, undefined);
       const others = { ...(words && { $set: words }) };
       onQueued?.();
-      return this.updates.add({ make: () => this.plain.statementOf(filter, change, others, !onQueued) });
+      return this.updates.add({ make: () => this.plain.statementOf(filter, change, others) });
     });
   }
 

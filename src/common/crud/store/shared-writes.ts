@@ -3,7 +3,7 @@ import { type HydratedDocument, type Model, mongo, type Schema, type SchemaType 
 import { Batches, type BatchKind, CALL_DEADLINE_MS, type Database } from '../../database/index.js';
 import type { Fields, StoreChange, StoreFilter } from './crud.store.js';
 import { filtered } from './shared-reads.js';
-import { entryTypeOf } from '../definition/schema-paths.js';
+import { entryTypeOf, hasMiddleware, hasOwnValidators } from '../definition/schema-paths.js';
 
 /** Maximum number of writes that one command carries out. Unit: writes. */
 const MAX_BATCH = 1_000;
@@ -138,35 +138,33 @@ export function sharedInserts(model: Model<Fields>, database: Database): SharedW
 export interface SharedUpdate {
   readonly filter: Fields;
   readonly update: Readonly<Record<string, Fields>>;
-  /** Revision to give the record by a command that tells none; by default, it counts on. */
-  readonly revision?: number;
+  /** The new one of the record, if the update shares its command, which tells none. */
+  readonly revision: number;
 }
 
-/** What is known of the revision after a change. */
-export type Revised = Pick<SharedUpdate, 'revision'>;
-
-const counted = (update: SharedUpdate['update']) => ({ ...update, $inc: { __v: 1 } });
-
-/** Changes records; the result is undefined if none matched. */
+/** Changes records, and returns the new revision of each; undefined if none matched. */
 export function sharedUpdates(
   model: Model<Fields>,
   database: Database,
-): SharedWrites<SharedUpdate, Revised | undefined> {
+): SharedWrites<SharedUpdate, number | undefined> {
   const { collection } = model;
-  const resultOf = ({ revision }: SharedUpdate) => ({ revision });
+  const resultOf = ({ revision }: SharedUpdate) => revision;
+  const revised = ({ update, revision }: SharedUpdate) => ({
+    ...update,
+    $set: { ...update.$set, __v: revision },
+  });
   const alone = async ({ filter, update }: SharedUpdate) => {
     const options = { ...database.limits, projection: { __v: 1 }, returnDocument: 'after' } as const;
-    const record = await collection.findOneAndUpdate(filter, counted(update), options);
-    return record ? { revision: record.__v as number } : undefined;
+    const record = await collection.findOneAndUpdate(filter, { ...update, $inc: { __v: 1 } }, options);
+    return record?.__v as number | undefined;
   };
   // The server returns how many updates matched, but not which; only errors have a position. So an update
   // without a match is made to fail: as an upsert whose new record would have another identifier than its filter.
   const rejection = { $setOnInsert: { _id: null } };
   const together = (statements: readonly SharedUpdate[]) => {
-    const operations = statements.map(({ filter, update: plain, revision: __v }) => {
-      const update = __v === undefined ? counted(plain) : { ...plain, $set: { ...plain.$set, __v } };
-      return { updateOne: { filter, update: { ...update, ...rejection }, upsert: true } };
-    });
+    const operations = statements.map((one) => ({
+      updateOne: { filter: one.filter, update: { ...revised(one), ...rejection }, upsert: true },
+    }));
     return collection.bulkWrite(operations, { ...database.limits, ordered: false });
   };
   // Within its snapshot, a transaction changes exactly the records that it finds.
@@ -182,11 +180,11 @@ export function sharedUpdates(
       for (const one of alike) if (known.has(String(one.filter._id))) matching.add(one);
     }
     const updates = statements.flatMap((one) =>
-      matching.has(one) ? [{ q: one.filter, u: counted(one.update) }] : [],
+      matching.has(one) ? [{ q: one.filter, u: revised(one) }] : [],
     );
     if (updates.length > 0)
       await commandInTransaction(model, database, { update: collection.collectionName, updates });
-    return statements.map((one) => (matching.has(one) ? {} : undefined));
+    return statements.map((one) => (matching.has(one) ? one.revision : undefined));
   };
   return sharedWrites(database, 'updates', { alone, together, inTransaction, resultOf });
 }
@@ -240,14 +238,12 @@ export class PlainChanges {
    * time of one that is acknowledged already.
    *
    * @param others operators that the schema does not check
-   * @param isTold whether a client is told the revision
    * @throws ValidationError of Mongoose if the schema rejects a value
    */
   async statementOf(
     filter: StoreFilter,
     { set = {}, unset = [] }: StoreChange,
     others: Readonly<Record<string, Fields>>,
-    isTold: boolean,
   ): Promise<SharedUpdate> {
     const query = filtered(this.model.find(), filter);
     query.cast(this.model);
@@ -258,7 +254,7 @@ export class PlainChanges {
       $set: { ...checked, ...now, ...others.$set },
       ...(unset.length > 0 && { $unset: Object.fromEntries(unset.map((path) => [path, 1])) }),
     };
-    return { filter: query.getFilter(), update, ...(isTold && { revision: randomInt(MAX_REVISION) }) };
+    return { filter: query.getFilter(), update, revision: randomInt(MAX_REVISION) };
   }
 }
 
@@ -317,42 +313,3 @@ const AS_STORED = {
   useProjection: false,
   flattenMaps: false,
 } as const;
-
-/** The part of a schema that holds its middleware; Mongoose offers no public way to read it. */
-interface WithHooks {
-  readonly s?: { readonly hooks?: Partial<Record<'_pres' | '_posts', Hooks>> };
-}
-
-type Hooks = ReadonlyMap<string, readonly { readonly fn?: { readonly name?: string } }[]>;
-
-/** Middleware that Mongoose itself adds to every schema. */
-const MONGOOSES_OWN =
-  /^(_setTimestampsOnUpdate|timestampsPreSave|saveSubdocs|shardingPlugin|trackTransaction)/;
-
-/** Whether a schema, or one inside it, has middleware that Mongoose did not add. */
-export function hasMiddleware(schema: Schema): boolean {
-  return schemasIn(schema).some((one) => {
-    const { _pres = new Map(), _posts = new Map() } = (one as WithHooks).s?.hooks ?? {};
-    const hooks = [..._pres.values(), ..._posts.values()].flat() as { fn?: { name?: string } }[];
-    return hooks.some(({ fn }) => !MONGOOSES_OWN.test(fn?.name ?? ''));
-  });
-}
-
-/** Whether a schema, or one inside it, has maps. */
-export function hasMaps(schema: Schema): boolean {
-  return schemasIn(schema).some((one) => Object.values(one.paths).some(({ instance }) => instance === 'Map'));
-}
-
-/** Whether a schema, or one inside it, has validators of your own. */
-export function hasOwnValidators(schema: Schema): boolean {
-  return schemasIn(schema).some((one) =>
-    Object.values(one.paths).some(({ validators }) => validators.some(({ type }) => type === 'user defined')),
-  );
-}
-
-/** A schema, and those inside it. */
-function schemasIn(schema: Schema, seen = new Set<Schema>()): Schema[] {
-  if (seen.has(schema)) return [];
-  seen.add(schema);
-  return [schema, ...schema.childSchemas.flatMap((child) => schemasIn(child.schema, seen))];
-}
