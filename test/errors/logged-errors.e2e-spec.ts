@@ -1,4 +1,3 @@
-/** @mongodb */
 import { CRUD_CONNECTION } from '../../src/common/database/index.js';
 import { Readable } from 'node:stream';
 import { Controller, Get, Injectable, Param, StreamableFile } from '@nestjs/common';

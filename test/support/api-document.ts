@@ -43,7 +43,8 @@ export class ApiDocument {
     return document;
   }
 
-  private readonly ajv = new Ajv({ strict: false, allErrors: true });
+  /** Compiles schemas in little time, since most validate few answers. */
+  private readonly ajv = new Ajv({ strict: false, validateSchema: false, code: { optimize: false } });
   /** By schemas, and by their texts, which many of them share. */
   private readonly validators = new Map<object | string, ValidateFunction>();
 

@@ -1,4 +1,3 @@
-/** @mongodb */
 import { type CanActivate, Injectable } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import { IsText, IsTimestamp } from '../../src/common/fields/index.js';

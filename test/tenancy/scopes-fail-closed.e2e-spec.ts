@@ -1,4 +1,3 @@
-/** @mongodb */
 import { Controller, Get, SetMetadata, UseInterceptors } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import { CurrentScope, TenantInterceptor, type TenantScope } from '../../src/common/tenancy/index.js';

@@ -1,4 +1,3 @@
-/** @mongodb */
 import {
   expectInvalid,
   expectInvalidToken,

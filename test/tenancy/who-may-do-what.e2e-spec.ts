@@ -1,4 +1,3 @@
-/** @mongodb */
 import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import { IsText } from '../../src/common/fields/index.js';

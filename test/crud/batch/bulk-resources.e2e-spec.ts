@@ -1,4 +1,3 @@
-/** @mongodb */
 import { ConflictException, Injectable, Param, UseInterceptors } from '@nestjs/common';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';

@@ -14,7 +14,7 @@ import { useApp } from '../../support/test-app.js';
 
 const SEED = Number(process.env.QUERY_SEED ?? 1);
 /** Random queries of each resource. */
-const QUERIES = Number(process.env.QUERIES ?? 150);
+const QUERIES = Number(process.env.QUERIES ?? 75);
 const RECORDS = 60;
 
 const app = useApp(createQueriedApp);

@@ -1,4 +1,3 @@
-/** @mongodb */
 import { Types } from 'mongoose';
 import { commandsOf } from '../../support/sent-commands.js';
 import { expectInvalid } from '../../support/problems.js';

@@ -148,14 +148,14 @@ describe(`searches agree with a model of their rules (seed ${SEED})`, () => {
     return ids.length;
   }
 
-  it('over a thousand queries, between changes', async () => {
+  it('over hundreds of queries, between changes', async () => {
     const found: number[] = [];
-    for (let round = 0; round < 120; round++) {
+    for (let round = 0; round < 60; round++) {
       await change();
       const records = models.map(({ words }) => words);
       found.push(...(await Promise.all(Array.from({ length: 10 }, () => ask(randomQuery(random, records))))));
     }
     // Queries that find nothing would agree with any model.
-    expect(found.filter((count) => count > 0).length).toBeGreaterThan(600);
+    expect(found.filter((count) => count > 0).length).toBeGreaterThan(300);
   }, 120_000);
 });

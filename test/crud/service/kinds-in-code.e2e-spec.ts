@@ -1,4 +1,3 @@
-/** @mongodb */
 import { Body, Injectable, type Type } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import type { OpenAPIObject } from '@nestjs/swagger';

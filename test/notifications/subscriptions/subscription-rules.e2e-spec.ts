@@ -1,4 +1,3 @@
-/** @mongodb */
 import { Types } from 'mongoose';
 import { NotificationsModule } from '../../../src/common/notifications/index.js';
 import { PostsModule } from '../../../src/posts/posts.module.js';

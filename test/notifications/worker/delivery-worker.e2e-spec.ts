@@ -1,4 +1,3 @@
-/** @mongodb */
 import type { ServerResponse } from 'node:http';
 import { Types } from 'mongoose';
 import { Webhook } from 'standardwebhooks';
