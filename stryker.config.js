@@ -13,8 +13,8 @@ const ROOMS = {
   isolation: {
     mutate: ['src/common/crud/service/{access,readable-records,references}.ts'],
     tests: [
-      'test/tenancy/(scopes-fail-closed|list-isolation|isolation-sources)',
-      'test/crud/service/(guarded|hidden-drafts|parents|references|shown|unique)',
+      'test/tenancy/(scopes-fail-closed|list-isolation|isolation-sources|typed-claims|who-may-do-what)',
+      'test/crud/service/(guarded|hidden-drafts|parents|reference|shown|unique)',
     ],
   },
   query: {

@@ -176,7 +176,7 @@ describe('callers that isolation exempts', () => {
   });
 
   it('move a record between tenants, and not out of all of them', async () => {
-    const sue = caller({ roles: ['support'], tenants: [ACME] }, ACME);
+    const sue = caller({ role: 'support', tenants: [ACME] }, ACME);
     const path = `/slips/${await sue.create('/slips', { text: 'a' })}`;
     expect(await sue.status('PATCH', path, { tenant: null })).toBe(400);
     expect(await sue.status('PATCH', path, { tenant: GLOBEX })).toBe(200);
