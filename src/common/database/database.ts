@@ -9,12 +9,7 @@ import {
   reasonOf,
 } from '../errors/index.js';
 import { type BackgroundTask, BackgroundTasks, pause } from './background-tasks.js';
-import {
-  prepareCollections,
-  rejectConflictingIndexes,
-  rejectReservedCollections,
-  withPatientDatabase,
-} from './collections.js';
+import { prepareCollections, rejectReservedCollections, withPatientDatabase } from './collections.js';
 import {
   DeadlineError,
   isTimeout,
@@ -86,12 +81,10 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
    *
    * @throws DamagedDataError if the files of the embedded database are damaged
    * @throws NoEmbeddedDatabaseError if its package is not installed
-   * @throws Error if a resource has the collection of one of the service's own models, or a collection has
-   * indexes that exclude each other
+   * @throws Error if a resource has the collection of one of the service's own models
    */
   async onApplicationBootstrap(): Promise<void> {
     rejectReservedCollections(this.connection.models);
-    rejectConflictingIndexes(this.connection.models);
     if (!(await this.tryOpen())) this.tasks.run('Opening', (stopping) => this.keepTrying(stopping));
   }
 

@@ -62,29 +62,6 @@ it('a unique index of one list keeps values unique among those in that list', as
   expect(statuses).toEqual([201, 201, 409]);
 });
 
-it.each([
-  [
-    'two indexes named "by", with the keys {"text":1} and {"readers":1}. Give one of them another name, or leave it out.',
-    schema().index({ text: 1 }, { name: 'by' }).index({ readers: 1 }, { name: 'by' }),
-  ],
-  [
-    'two indexes named "text_1", with the keys {"text":1} and {"text":1}. Give one of them another name, or leave it out.',
-    schema().index({ text: 1 }).index({ text: 1 }, { sparse: true }),
-  ],
-  [
-    'the index {"text":1} twice, named "text_1" and "by". Leave one of them out.',
-    schema().index({ text: 1 }).index({ text: 1 }, { name: 'by' }),
-  ],
-  [
-    'two indexes for full text, named "text_text" and "readers_text". Leave one of them out.',
-    schema().index({ text: 'text' }).index({ readers: 'text' }),
-  ],
-])('indexes that cannot be built together stop the start: %s', async (fault, schema) => {
-  const sentence = `The collection "reports" would have ${fault}`;
-  // An application that starts would keep the test from ending.
-  await expect(start({ schema }).then((app) => app.close())).rejects.toThrow(new Error(sentence));
-});
-
 it('a unique value beside a list of readers that clients write stops the start', async () => {
   const members = IsTextList({ maxEntries: 5, entry: { max: 9 }, optional: true });
   const fields = { members, slug: IsText({ max: 20 }) };
