@@ -116,20 +116,19 @@ export class FairShare {
   /** Why a request for a slot would be rejected now; undefined if it would be given in time. */
   rejection(owner: Owner): Error | undefined {
     const { maxInAll, maxWaitMs = Infinity } = this.limits;
-    const group = this.all.find(owner.group);
-    const client = group?.find(owner.client);
-    const hasRoom = this.running < maxInAll;
-    if (hasRoom && !group?.waiting.size) return undefined;
+    const [all, group, client] = this.partiesOf(owner);
+    const hasRoom = all.used < maxInAll;
+    if (hasRoom && group.waiting.size === 0) return undefined;
     const now = performance.now();
-    const own = (client?.waiting.size ?? 0) + 1;
-    const hasCompany = this.all.hasCompany || group?.hasCompany;
-    if (client && (hasCompany || hasRoom) && client.pace.timeOf(own, now) > maxWaitMs * OWN_PATIENCE)
+    const own = client.waiting.size + 1;
+    const hasCompany = all.hasCompany || group.hasCompany;
+    if ((hasCompany || hasRoom) && client.pace.timeOf(own, now) > maxWaitMs * OWN_PATIENCE)
       return new TooManyRequestsError('share', 1);
-    const inGroup = group?.turnOf(own) ?? 1;
+    const inGroup = group.turnOf(own);
     // It waits only for its client's own requests, so the overall pace does not matter.
     if (hasRoom && inGroup === own && own <= MAX_WAITING_OF_ONE) return undefined;
-    const { pace } = (hasRoom && group) || this.all;
-    const before = hasRoom ? inGroup : this.all.turnOf(inGroup);
+    const { pace } = hasRoom ? group : all;
+    const before = hasRoom ? inGroup : all.turnOf(inGroup);
     if (this.waiting < MAX_WAITING && pace.timeOf(before, now) <= maxWaitMs) return undefined;
     return hasCompany && own > maxInAll * SHARE
       ? new TooManyRequestsError('share', 1)
@@ -333,10 +332,6 @@ class Party {
 
   hasRoom(size: number, max: number): boolean {
     return this.used === 0 || this.used + size <= max;
-  }
-
-  find(name: string): Party | undefined {
-    return this.members.get(name);
   }
 
   /** The member of this name, from now on one of those that share. */

@@ -27,8 +27,6 @@ const PIECE = 262_144;
 const MEMORY = { maxInAll: 512, maxPerClient: 256, maxWaitMs: 3_500 };
 /** How long a client may take nothing of its page while others wait for the memory. Unit: milliseconds. */
 const PATIENCE_MS = 2_000;
-/** How often that is looked at. Unit: milliseconds. */
-const CHECK_MS = 250;
 
 /** Atomic bulks: one at a time, since others wait for the transaction of the embedded database. Unit: requests; milliseconds. */
 const ATOMIC_BULKS = { maxInAll: 1, maxWaitMs: 2_500 };
@@ -87,7 +85,6 @@ export class StreamSlots {
   private readonly atomicBulks = new FairShare(ATOMIC_BULKS);
   /** The pages that have memory. */
   private readonly readers = new Set<Reader>();
-  private checking?: { readonly timer: NodeJS.Timeout; readonly since: number };
 
   /** @param requests the slots of requests, which the items of batches take, too */
   constructor(
@@ -129,12 +126,10 @@ export class StreamSlots {
    * @throws OverloadedError, TooManyRequestsError if it would not be free in time, or the client goes away
    */
   async largePage({ request, reply }: BatchRequest, bytes: number): Promise<PageSlot> {
-    const slot = await slotAside(this.memory, { request, reply }, Math.ceil(bytes / PIECE), () => {
-      this.checking ??= {
-        timer: setInterval(() => this.endIdleReaders(), CHECK_MS).unref(),
-        since: performance.now(),
-      };
-    });
+    const impatience = setInterval(() => this.endIdleReaders(), PATIENCE_MS);
+    const slot = await slotAside(this.memory, { request, reply }, Math.ceil(bytes / PIECE)).finally(() =>
+      clearInterval(impatience),
+    );
     const lost = new AbortController();
     const reader: Reader = { giveUp: () => lost.abort(new OverloadedError()) };
     this.readers.add(reader);
@@ -222,24 +217,13 @@ export class StreamSlots {
   }
 
   private endIdleReaders(): void {
-    if (!this.checking) return;
     const before = performance.now() - PATIENCE_MS;
-    // Nobody had to hurry before others waited.
-    if (this.checking.since < before)
-      for (const { since = Infinity, giveUp } of this.readers) if (since < before) giveUp();
-    if (this.memory.waiting > 0) return;
-    clearInterval(this.checking.timer);
-    this.checking = undefined;
+    for (const { since = Infinity, giveUp } of this.readers) if (since <= before) giveUp();
   }
 }
 
 /** Takes a slot, for which a request waits aside. */
-async function slotAside(
-  share: FairShare,
-  { request, reply }: BatchRequest,
-  size = 1,
-  waiting: () => void = () => undefined,
-): Promise<QueuedSlot> {
+async function slotAside(share: FairShare, { request, reply }: BatchRequest, size = 1): Promise<QueuedSlot> {
   const owner = ownerOf(request);
   const slot = share.slotFor(owner, size);
   if (share.isFree(owner, size)) {
@@ -249,9 +233,7 @@ async function slotAside(
   const rejection = share.rejection(owner);
   if (rejection) throw rejection;
   const comeBack = stepAside(request, rawOf(reply));
-  const turn = untilTurn(slot, rawOf(reply));
-  waiting();
-  await turn;
+  await untilTurn(slot, rawOf(reply));
   await comeBack().catch((error: unknown) => {
     slot.leave();
     throw error;
