@@ -78,19 +78,15 @@ export const LOAD_ERRORS = [
   'DEADLINE_EXCEEDED',
 ] as const satisfies readonly ErrorCode[];
 
+const header = (description: string) => ({ description, schema: { type: 'string' as const } });
+const RETRY_AFTER = { 'Retry-After': header('When to try again. Unit: seconds') };
+
 /** Headers that accompany a status. */
-const PROBLEM_HEADERS: Readonly<
-  Record<number, Record<string, { description: string; schema: { type: 'string' } }>>
-> = {
-  401: { 'WWW-Authenticate': { description: 'How to authenticate (RFC 6750)', schema: { type: 'string' } } },
-  409: {
-    'Retry-After': {
-      description: 'Of a request in flight: when to try again. Unit: seconds',
-      schema: { type: 'string' },
-    },
-  },
-  429: { 'Retry-After': { description: 'When to try again. Unit: seconds', schema: { type: 'string' } } },
-  503: { 'Retry-After': { description: 'When to try again. Unit: seconds', schema: { type: 'string' } } },
+const PROBLEM_HEADERS: Readonly<Record<number, Record<string, ReturnType<typeof header>>>> = {
+  401: { 'WWW-Authenticate': header('How to authenticate (RFC 6750)') },
+  409: { 'Retry-After': header('Of a request in flight: when to try again. Unit: seconds') },
+  429: RETRY_AFTER,
+  503: RETRY_AFTER,
 };
 
 /**

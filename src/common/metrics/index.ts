@@ -18,19 +18,14 @@ export class Metrics {
    * @default 1000
    */
   sharedMs = 1_000;
-  private rendered?: { at?: number; readonly text: Promise<string> };
+  private rendered?: { readonly at: number; readonly text: Promise<string> };
 
   /** All metrics, as they were at most {@link sharedMs} ago. */
   render(): Promise<string> {
-    const { at = Infinity, text } = this.rendered ?? {};
-    if (text && performance.now() - at < this.sharedMs) return text;
-    const rendered: { at?: number; text: Promise<string> } = { text: this.renderNow() };
-    rendered.text.then(
-      () => (rendered.at = performance.now()),
-      () => (rendered.at = -Infinity),
-    );
-    this.rendered = rendered;
-    return rendered.text;
+    const now = performance.now();
+    if (!this.rendered || now - this.rendered.at >= this.sharedMs)
+      this.rendered = { at: now, text: this.renderNow() };
+    return this.rendered.text;
   }
 
   private async renderNow(): Promise<string> {

@@ -133,16 +133,8 @@ function headViolation({ httpVersion, headers, rawHeaders }: IncomingMessage): s
   if (host === undefined ? httpVersion === '1.1' : !HOST.test(host)) return errorMessages.malformedHttp;
   if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked'))
     return errorMessages.unknownTransferCoding;
-  const repeated = SINGLE.find((name) => headers[name] !== undefined && isRepeated(rawHeaders, name));
+  const sent = rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
+  // Node only returns the first value.
+  const repeated = SINGLE.find((name) => sent.indexOf(name) !== sent.lastIndexOf(name));
   return repeated && errorMessages.repeatedHeader(repeated);
-}
-
-/** Whether a header is repeated: Node only returns its first value. */
-function isRepeated(rawHeaders: readonly string[], name: string): boolean {
-  let count = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const raw = rawHeaders[i];
-    if (raw?.length === name.length && raw.toLowerCase() === name) count += 1;
-  }
-  return count > 1;
 }

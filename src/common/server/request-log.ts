@@ -1,27 +1,17 @@
 import { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { Counter, Gauge, Histogram } from 'prom-client';
-import { OverloadedError, pathOf } from '../errors/index.js';
-import { contextOf } from '../request/index.js';
+import { ERROR_TABLE, errorMessages, OverloadedError, pathOf } from '../errors/index.js';
 import type { FairShare } from '../http/index.js';
 import { DURATION_BUCKETS, type Metrics } from '../metrics/index.js';
-import { whenClosed } from '../request/index.js';
+import { contextOf, whenClosed } from '../request/index.js';
 
-/** Codes of requests that are rejected or given up because of load, time, or a dependency of the service. */
-const REJECTIONS = [
-  'AUTHENTICATION_UNAVAILABLE',
-  'DATABASE_UNAVAILABLE',
-  'INDEX_UNAVAILABLE',
-  'DEADLINE_EXCEEDED',
-  'OVERLOADED',
-  'QUERY_TOO_SLOW',
-  'SHUTTING_DOWN',
-  'TOO_MANY_STREAMS',
-  // Your own code may throw a 429 or 503 with any code.
-  'other',
-];
+/** Whether a request was rejected or given up because of load, time, or a dependency of the service. */
+const isRejection = (status: number) => status === 429 || status === 503;
 
-/** Limits of a client, all of which answer `TOO_MANY_REQUESTS`. */
-const LIMITS = ['address', 'badTokens', 'keys', 'share', 'tenant'];
+/** The service's own codes of them. Your own code may throw others, which are counted as `other`. */
+const REJECTIONS = Object.entries(ERROR_TABLE).flatMap(([code, { status }]) =>
+  isRejection(status) ? [code] : [],
+);
 
 /** Methods that are shown for requests without a route. Others are not, since clients can send any text. */
 const METHODS = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
@@ -52,8 +42,8 @@ export function useRequestLog(fastify: FastifyInstance, { registry }: Metrics, s
     registers,
   });
   // They start at zero, so that the first rejection is an increase.
-  for (const code of REJECTIONS) rejected.inc({ code, limit: '' }, 0);
-  for (const limit of LIMITS) rejected.inc({ code: 'TOO_MANY_REQUESTS', limit }, 0);
+  for (const code of [...REJECTIONS, 'other']) rejected.inc({ code, limit: '' }, 0);
+  for (const limit in errorMessages.tooManyRequests) rejected.inc({ code: 'TOO_MANY_REQUESTS', limit }, 0);
   const aborted = new Counter({
     name: 'http_requests_aborted_total',
     help: 'Requests whose client went away before their answer was whole.',
@@ -86,10 +76,9 @@ export function useRequestLog(fastify: FastifyInstance, { registry }: Metrics, s
     const { is404, method, problem, routeOptions } = request;
     const ms = Math.round(elapsedTime * 10) / 10;
     request.log.info({ ...lineOf(request), status, ms, ...problem }, 'answered');
-    if (problem && (status === 429 || status === 503)) {
-      const { limit = '' } = problem;
-      const code = limit !== '' || REJECTIONS.includes(problem.code) ? problem.code : 'other';
-      rejected.inc({ code, limit });
+    if (problem && isRejection(status)) {
+      const code = REJECTIONS.includes(problem.code) ? problem.code : 'other';
+      rejected.inc({ code, limit: problem.limit ?? '' });
     }
     const shown = is404 && !METHODS.has(method) ? 'other' : method;
     const isServed = !is404 && !routeOptions.config.rejects;
