@@ -78,7 +78,7 @@ export function expectNoTenant(claim: string) {
 
 /** Asserts the 404 of a path that no route has. */
 export function expectNoPath(response: TestResponse, instance: string): void {
-  const detail = 'There is no such path. See /docs for those that exist.';
+  const detail = 'There is no such path. Check it.';
   expectProblem(response, { status: 404, code: 'PATH_NOT_FOUND', detail, instance });
 }
 

@@ -147,8 +147,7 @@ export const errorMessages = {
   noSuchReference: (field: string, label: string) => `"${field}" names no ${label} that you can use.`,
   ownEntry: (field: string) => `"${field}" must keep the entry that lets you change the record.`,
   recordNotFound: (label: string) => `${label} not found`,
-  pathNotFound: (hasDocs: boolean) =>
-    hasDocs ? 'There is no such path. See /docs for those that exist.' : 'There is no such path. Check it.',
+  pathNotFound: 'There is no such path. Check it.',
   methodNotAllowed: (method: string, allow: readonly string[]) =>
     `${method} is not possible on this path. Allowed: ${allow.join(', ')}.`,
   requestTimeout: 'The request did not arrive in time. Send it again.',

@@ -211,10 +211,8 @@ export class UnsupportedContentCodingError extends coded(
   { 'Accept-Encoding': 'identity' },
 ) {}
 
-/** No route has the requested path. The message names /docs, unless the service does not show its paths there. */
-export class PathNotFoundError extends coded<[hasDocs?: boolean]>('PATH_NOT_FOUND', (hasDocs = true) =>
-  errorMessages.pathNotFound(hasDocs),
-) {}
+/** No route has the requested path. */
+export class PathNotFoundError extends coded('PATH_NOT_FOUND', errorMessages.pathNotFound) {}
 
 /** The path exists, but accepts other methods (RFC 9110, section 15.5.6). */
 export class MethodNotAllowedError extends coded(

@@ -3,7 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { errorMessages, MalformedRequestError, sendProblem, ServerRejectionError } from '../errors/index.js';
+import {
+  errorMessages,
+  MalformedRequestError,
+  PathNotFoundError,
+  sendProblem,
+  ServerRejectionError,
+} from '../errors/index.js';
 import {
   boundConnections,
   boundQueuedResponses,
@@ -103,7 +109,7 @@ class HttpAdapter extends FastifyAdapter {
   override setNotFoundHandler(): ReturnType<FastifyAdapter['setNotFoundHandler']> {
     this.knownPaths.rejectOthers();
     return super.setNotFoundHandler(() => {
-      throw this.knownPaths.notFound();
+      throw new PathNotFoundError();
     });
   }
 

@@ -62,17 +62,12 @@ export class KnownPaths {
     else done(this.errorOf(request));
   }
 
-  /** The error of a path that has no route. */
-  notFound(): PathNotFoundError {
-    return new PathNotFoundError(this.paths.has('/docs'));
-  }
-
   /** The error of a request whose method or path has no route. */
   errorOf(request: RequestLine): DomainError {
     const methods = this.methodsOf(request);
     // A path may have the method in another version.
     return !methods || methods.has(request.method)
-      ? this.notFound()
+      ? new PathNotFoundError()
       : new MethodNotAllowedError(request.method, [...methods].sort());
   }
 

@@ -46,7 +46,7 @@ export function useExpress(app: ExpressApp, parts: PlatformParts): void {
   const platform: Platform = {
     ...parts,
     streamSlots: new StreamSlots(),
-    pathErrorOf: () => new PathNotFoundError(false),
+    pathErrorOf: () => new PathNotFoundError(),
     elapsedMs: () => 0,
     beforeSend: (_request, response, settle) => holdBack(rawOf(response), settle),
   };

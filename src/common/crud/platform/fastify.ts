@@ -26,7 +26,7 @@ export function useFastify(fastify: FastifyInstance, parts: PlatformParts, close
   const platform: Platform = {
     ...parts,
     streamSlots: isOurs ? fastify.streamSlots : new StreamSlots(),
-    pathErrorOf: isOurs ? fastify.pathErrorOf : () => new PathNotFoundError(false),
+    pathErrorOf: isOurs ? fastify.pathErrorOf : () => new PathNotFoundError(),
     elapsedMs: (response) => (response as FastifyReply).elapsedTime,
     beforeSend: (request, _response, settle) => {
       (request as FastifyRequest).settleBody = settle;
