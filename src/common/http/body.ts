@@ -56,28 +56,21 @@ function bodyTypesOf({ method }: HttpRequest, format: BodyFormat | undefined): r
 /** Why a body cannot be read: its media type, or its coding. Without a body, a type describes nothing; some clients send it always. */
 export function bodyError(request: HttpRequest, format: BodyFormat | undefined): Error | undefined {
   if (!hasBody(request)) return undefined;
-  const contentType = request.headers['content-type'];
+  const { 'content-type': contentType = '', 'content-encoding': coding = 'identity' } = request.headers;
   const allowed = bodyTypesOf(request, format);
-  const match = MEDIA_TYPE.exec(contentType ?? '');
-  const type = match?.[1]?.toLowerCase();
-  const charset = /charset="?([^";]+)/i
-    .exec(match?.[2] ?? '')?.[1]
-    ?.trim()
-    .toLowerCase();
-  const isAllowed = type !== undefined && allowed.some((range) => isOfRange(type, range));
-  if (typeof format === 'object') return isAllowed ? undefined : new UnsupportedMediaTypeError(allowed);
-  const fits = isAllowed && (charset === undefined || charset === 'utf-8');
-  if (!fits) return new UnsupportedMediaTypeError(allowed);
-  const coding = request.headers['content-encoding'];
-  const isPlain = coding === undefined || coding.toLowerCase() === 'identity';
-  return isPlain ? undefined : new UnsupportedContentCodingError();
+  const [, type = '', parameters = ''] = MEDIA_TYPE.exec(contentType.toLowerCase()) ?? [];
+  if (!allowed.some((range) => isOfRange(type, range))) return new UnsupportedMediaTypeError(allowed);
+  if (typeof format === 'object') return undefined;
+  const [, charset = 'utf-8'] = /charset="?([^";]+)/.exec(parameters) ?? [];
+  if (charset.trim() !== 'utf-8') return new UnsupportedMediaTypeError(allowed);
+  return coding.toLowerCase() === 'identity' ? undefined : new UnsupportedContentCodingError();
 }
 
 /** Whether a media type is one of a range such as `image/*` (RFC 9110, section 12.5.1). */
 function isOfRange(type: string, range: string): boolean {
   const [kind, subtype] = range.toLowerCase().split('/');
   const [ownKind, ownSubtype] = type.split('/');
-  return (kind === '*' || kind === ownKind) && (subtype === '*' || subtype === ownSubtype);
+  return type !== '' && [ownKind, '*'].includes(kind) && [ownSubtype, '*'].includes(subtype);
 }
 
 /** Number of chunks that a body may have whatever their size. */
