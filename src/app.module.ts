@@ -24,11 +24,7 @@ export class AppModule {
   }
 }
 
-/**
- * The features and their notifications, which a process that serves requests and a worker have alike.
- *
- * @param worker whether the process sends webhooks
- */
+/** The features and their notifications. With `worker`, the process sends webhooks. */
 export function featuresOf(environment: Environment, { worker }: { worker: boolean }): DynamicModule[] {
   const targets = {
     allowPrivate: environment.webhookAllowPrivate,

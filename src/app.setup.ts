@@ -63,12 +63,7 @@ function postsAndTodosApi(environment: Environment): ApiDescription {
   };
 }
 
-/**
- * Serves the explorer, redirects browsers to it, and for the service itself also serves the page that shows
- * events.
- *
- * @param api texts of another application
- */
+/** Serves the explorer, and redirects browsers to it; with texts of the service itself, also the page of events. */
 function useServiceSwaggerUi(app: INestApplication, environment: Environment, api?: ApiDescription): void {
   leadToSwaggerUi(app);
   useSwaggerUi(app, { license: LICENSE, ...(api ?? postsAndTodosApi(environment)) });

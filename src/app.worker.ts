@@ -9,10 +9,7 @@ import { onSignal } from './common/server/index.js';
 import type { Environment } from './config/index.js';
 import { type MetricsAccess, metricsRoute } from './metrics/metrics.controller.js';
 
-/**
- * The table of contents of a worker: that of the service, without the routes. So it delivers the events of every
- * resource.
- */
+/** The table of contents of a worker: the features of the service, without routes. */
 @Module({})
 export class WorkerModule {
   static forRoot(environment: Environment, database: DatabaseServer): DynamicModule {

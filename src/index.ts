@@ -1,7 +1,4 @@
-/**
- * The public exports of the package that `npm run pack` makes, for other applications and their resources.
- * The rest of the package cannot be imported.
- */
+/** The public exports of the package that `npm run pack` makes. */
 export * from './common/crud/index.js';
 export {
   type ApiDescription,

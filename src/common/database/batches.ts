@@ -34,19 +34,15 @@ interface Kind<Item, Result> {
 }
 
 /**
- * Natural batching: an item whose kind has no running step is carried out at once. Items that arrive
- * meanwhile are carried out together by the next step, which begins when one returns, in order of arrival.
- * No item joins a step that has begun.
+ * Natural batching: an item whose kind has no running step is carried out at once. Items that arrive meanwhile are carried
+ * out together by the next step, in order of arrival.
  */
 export class Batches<Item, Result> {
   private readonly kinds = new Map<string, Kind<Item, Result>>();
   private readonly runs = new Set<Promise<void>>();
   private readonly draining = new AbortController();
 
-  /**
-   * @param carryOut carries out the items of one step, all of one kind, and returns their results in the same
-   * order; a rejected promise is the error of its item alone
-   */
+  /** @param carryOut returns the results of a step in order; a rejected promise is the error of its item */
   constructor(
     private readonly carryOut: (items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[]>,
     private readonly options: BatchOptions<Item> = {},
@@ -126,11 +122,7 @@ export class Batches<Item, Result> {
   }
 }
 
-/**
- * Carries out equal work once for all who have asked for it when it begins. They share the result.
- *
- * @param options of the batching
- */
+/** Carries out equal work once for all who have asked for it when it begins. They share the result. */
 export function singleFlight<Result>(options?: BatchOptions): Batches<() => Promise<Result>, Result> {
   return new Batches<() => Promise<Result>, Result>(async ([first, ...others]) => {
     const result = await (first as () => Promise<Result>)();

@@ -13,11 +13,7 @@ const INDEX_DIFFERS = [85, 86];
 /** Schemas of the service's own models, with the name of the model that may have their collection, too. */
 const reserved = new WeakMap<Schema, string | undefined>();
 
-/**
- * Keeps the collection of a schema for the service.
- *
- * @param entity whose resource may show it
- */
+/** Keeps the collection of a schema for the service. Only a resource of the entity may show it. */
 export function reserveCollection<S extends Schema>(schema: S, entity?: Type<object>): S {
   reserved.set(schema, entity?.name);
   return schema;
@@ -47,10 +43,7 @@ export function rejectReservedCollections(models: Connection['models']): void {
 /** The schema option with the keys of indexes that an older version has made, and another one replaces. */
 const REPLACED = 'replacedIndexes' as never;
 
-/**
- * Has a unique index of older versions dropped as soon as the collection has the indexes of the schema, which
- * allow more.
- */
+/** Has a unique index of older versions dropped once the collection has the indexes of the schema, which allow more. */
 export function replaceIndex(schema: Schema, keys: object): void {
   schema.set(REPLACED, [...replacedOf(schema), keys] as never);
 }
@@ -59,12 +52,7 @@ function replacedOf(schema: Schema): object[] {
   return (schema.get(REPLACED) as object[] | undefined) ?? [];
 }
 
-/**
- * Has a function use a database.
- *
- * @param where the database; or its address, for a client without a socket time-out, since building an index may take
- * long
- */
+/** Has a function use a database; by its address, without a socket time-out: an index may take long to build. */
 export async function withPatientDatabase<T>(
   where: mongo.Db | string,
   use: (database: mongo.Db) => Promise<T>,
@@ -117,10 +105,7 @@ export async function prepareCollections(
   return failed;
 }
 
-/**
- * Creates all at once with one command. If that fails because one exists, creates them one by one to find
- * which it is.
- */
+/** Creates all with one command. If one exists with other options, creates them one by one to find which it is. */
 async function createIndexes(
   collection: mongo.Collection,
   descriptions: mongo.IndexDescription[],

@@ -15,10 +15,7 @@ export const CONNECTION_LIMITS = {
   heartbeatFrequencyMS: 2_000,
 } as const;
 
-/**
- * Maximum number of connections to the embedded database, so that a short command hardly waits for one that slow ones
- * have. Both ends of each are in this process: more would exceed the file descriptors that are kept in reserve.
- */
+/** Maximum number of connections to the embedded database. Both ends of each are in this process. */
 export const EMBEDDED_CONNECTIONS = 200;
 
 /**
@@ -29,9 +26,8 @@ export const EMBEDDED_CONNECTIONS = 200;
 export const DURABLE_WRITES = { w: 'majority', journal: true } as const;
 
 /**
- * The server ends an operation well before the socket's time-out, which would break the connection and make
- * the driver try again. Frozen, since Mongoose writes into the options of a query: spread it into a new
- * object for each call.
+ * The server ends an operation before the socket's time-out, which would make the driver try again. Mongoose writes into the
+ * options of a query: spread it into a new object for each call.
  */
 export const OPERATION_LIMITS = Object.freeze({ maxTimeMS: 1_600 });
 

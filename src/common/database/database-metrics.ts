@@ -11,8 +11,8 @@ export type BatchKind = (typeof BATCH_KINDS)[number];
 const BATCH_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 
 /**
- * Counts the commands sent to the database. A command holds a connection of the pool while it runs, and the
- * driver always reports that; its command events, in contrast, would cost another reading of every response.
+ * Counts the commands sent to the database, by the connections that they hold: the events of commands would cost another
+ * reading of every response.
  */
 @Injectable()
 export class DatabaseMetrics {

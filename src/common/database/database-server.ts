@@ -20,10 +20,7 @@ interface SharedOptions {
   shared: true;
 }
 
-/**
- * The files of the embedded database are damaged or missing, or cannot be opened. Another attempt would fail in
- * the same way.
- */
+/** The files of the embedded database are damaged or missing. Another attempt would fail in the same way. */
 export class DamagedDataError extends Error {
   override readonly name = 'DamagedDataError';
 }
@@ -54,10 +51,7 @@ export class DatabaseServer {
     return 'shared' in this.options;
   }
 
-  /**
-   * Starts the embedded database in the background, if it is used; {@link DatabaseServer.uri} reports a
-   * failure. Resolves when the start has begun, in its own thread.
-   */
+  /** Begins to start the embedded database in its own thread; {@link DatabaseServer.uri} reports a failure. */
   async prepare(): Promise<void> {
     this.uri().catch(() => undefined);
     if (this.isEmbedded) await embeddedMongodb().catch(() => undefined);
@@ -85,10 +79,7 @@ export class DatabaseServer {
     }
   }
 
-  /**
-   * Runs the embedded database if the process that ran it has ended. Its address does not change. Does
-   * nothing while another process runs it, and where it has no files.
-   */
+  /** Runs the embedded database, at the same address, if the process that ran it has ended. */
   async takeOver(): Promise<void> {
     if ('embeddedDir' in this.options) await this.startEmbedded(this.options);
   }

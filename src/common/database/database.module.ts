@@ -31,11 +31,7 @@ export class DatabaseModule {
   }
 }
 
-/**
- * Models are compiled against it before it is opened. The Database creates collections and indexes.
- *
- * @param shared whose client and database it uses, with models of its own
- */
+/** Models are compiled against it before it is opened. Of a shared connection, it has the client and the database. */
 function createConnectionBeside(shared?: Connection): Connection {
   const connection = shared?.useDb(shared.name) ?? createConnection();
   Object.assign(connection.config as object, { autoCreate: false, autoIndex: false, bufferCommands: false });

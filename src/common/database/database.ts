@@ -103,7 +103,6 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   /**
    * Has an index that cannot be built stop one resource, and not all.
    *
-   * @param name of its collection
    * @returns throws IndexUnavailableError if there is such an index
    */
   indexesOf(name: string): () => void {
@@ -160,8 +159,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /**
-   * Iterates the driver's cursor of a lean query, each step within the deadline. Closes the cursor when the
-   * reader stops early.
+   * Iterates a lean query, each step within the deadline, and closes the cursor when the reader stops.
    *
    * @param sample receives one record of each batch
    */
@@ -186,20 +184,12 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     }
   }
 
-  /**
-   * Runs a task in the background as soon as the database is open, and retries it if it fails. The shutdown
-   * waits for the current step to end.
-   *
-   * @param name of the task, for the log
-   */
+  /** Runs a task once the database is open, and retries it if it fails. The shutdown waits for its current step. */
   inBackground(name: string, task: BackgroundTask): void {
     this.tasks.add(name, task);
   }
 
-  /**
-   * Resolves when the database answers; rejects within five seconds if it does not. Those who ask at the same time
-   * share one ping.
-   */
+  /** Resolves when the database answers, or rejects within five seconds. Those who ask at the same time share a ping. */
   ping(): Promise<void> {
     this.pinging ??= this.call(() => this.sendPing()).finally(() => (this.pinging = undefined));
     return this.pinging;

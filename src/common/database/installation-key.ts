@@ -16,10 +16,7 @@ interface StoredKey {
   value: Types.Buffer;
 }
 
-/**
- * A secret that all processes over one database share without configuration. It is stored in the database,
- * made once by the process that needs it first, and remembered.
- */
+/** A secret that all processes over one database share without configuration, made once and stored there. */
 @Injectable()
 export class InstallationKey {
   private readonly keys: Model<StoredKey>;
@@ -43,10 +40,7 @@ export class InstallationKey {
     return this.known ?? this.reload();
   }
 
-  /**
-   * Reads the key again, since the database may have been emptied or restored. Keeps the known key if there
-   * is none.
-   */
+  /** Reads the key again, since the database may have been emptied or restored. Stores the known key if there is none. */
   reload(): Promise<Buffer> {
     this.loading ??= this.load().finally(() => (this.loading = undefined));
     return this.loading;

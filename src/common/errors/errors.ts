@@ -36,11 +36,7 @@ export abstract class DomainError extends Error {
     return this.row.status;
   }
 
-  /**
-   * A short text that is the same for every error with the code.
-   *
-   * @default the one in the table of error messages
-   */
+  /** A short text that is the same for every error with the code. @default the one in the table of error messages */
   get title(): string {
     return this.row.title;
   }
@@ -50,11 +46,7 @@ export abstract class DomainError extends Error {
   }
 }
 
-/**
- * Makes the class of an error whose constructor takes the arguments of its message and headers, or the options of `Error`.
- *
- * @param code the row of the error table that it belongs to
- */
+/** Makes the class of a row of the error table. Its arguments are those of message and headers, or the options of `Error`. */
 function coded<Args extends unknown[] = [options?: ErrorOptions]>(
   code: ErrorCode,
   detail: string | ((...args: Args) => string),
@@ -188,10 +180,7 @@ export class InvalidIdError extends DomainError {
 export class BodyTooLargeError extends DomainError {
   readonly code = 'BODY_TOO_LARGE';
 
-  /**
-   * @param limit the maximum size of a body. Unit: bytes.
-   * @param detail what is larger than that
-   */
+  /** @param limit maximum size of a body. Unit: bytes. */
   constructor(limit: number, detail = errorMessages.bodyTooLarge(limit), options?: ErrorOptions) {
     super(detail, options);
   }
@@ -226,10 +215,7 @@ export class UnknownEventError extends coded('UNKNOWN_EVENT', errorMessages.unkn
 
 // Of records.
 
-/**
- * No record matches: the id does not exist, belongs to another tenant, or is that of an archived record. Takes the name of
- * the record for clients, such as "Post".
- */
+/** No record matches: it does not exist, or belongs to another tenant, or is archived. Takes its name, such as "Post". */
 export class RecordNotFoundError extends coded('RECORD_NOT_FOUND', errorMessages.recordNotFound) {}
 
 /** A write whose `If-Match` does not name the record's current revision (RFC 9110, section 15.5.13). */
@@ -261,10 +247,7 @@ export class DuplicateValueError extends DomainError {
   }
 }
 
-/**
- * A delete of a record that other records refer to and must keep. Takes the name of one record, such as "category", and
- * that of the resource that refers to it.
- */
+/** A delete of a record that others refer to. Takes its name, and that of the resource that refers to it. */
 export class StillReferencedError extends coded('STILL_REFERENCED', errorMessages.stillReferenced) {}
 
 /** A request with an `Idempotency-Key` whose first request has not been answered yet. */
@@ -347,10 +330,7 @@ export class DatabaseUnavailableError extends coded(
 /** The database can be reached, but an operation took longer than its time limit. */
 export class DatabaseTooSlowError extends DatabaseUnavailableError {}
 
-/**
- * An index of a resource is not there: one that the database cannot build, without which unique values could be
- * stored twice, or the words of a search.
- */
+/** An index of a resource is not there: one that the database cannot build, or the words of a search. */
 export class IndexUnavailableError extends coded<[detail?: string]>(
   'INDEX_UNAVAILABLE',
   (detail = errorMessages.indexUnavailable) => detail,

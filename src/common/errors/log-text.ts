@@ -7,10 +7,7 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 /** How many levels of an error's causes, and how many of its parts, are logged. */
 const MAX_CAUSES = 3;
 
-/**
- * Base classes of errors whose text may quote a record: those of the driver, of Mongoose and of BSON, and of
- * `JSON.parse`. By their names, since a feature may have another copy of a package.
- */
+/** Base classes of errors whose text may quote a record. By name, since a feature may have another copy of a package. */
 const QUOTING = new Set(['MongoError', 'MongooseError', 'BSONError', 'SyntaxError']);
 
 /** Those among them that are about a connection or a model. */
@@ -82,10 +79,7 @@ export function describeError(error: unknown, depth = 0): unknown {
   };
 }
 
-/**
- * The text of an error in one line; in the place of one that may quote a record, what is known about it: its
- * class, code and fields.
- */
+/** The text of an error in one line, or the class, code and fields of one whose text may quote a record. */
 export function reasonOf(error: unknown): string {
   if (!isError(error)) return typeof error === 'object' && error !== null ? nameOf(error) : String(error);
   if (!mayQuote(error)) return escapeControls(error.message);

@@ -181,8 +181,7 @@ const EXAMPLES: Readonly<Record<ErrorCode, (context: Required<ExampleContext>) =
 };
 
 /**
- * The body of an error as an example in the document. Its `instance` is empty until the document is put
- * together, since the path is not known before.
+ * The body of an error as an example in the document, which fills in its `instance`.
  *
  * @param problem a code of the service, or the status of one of your own exceptions
  */

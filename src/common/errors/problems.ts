@@ -139,10 +139,7 @@ export function isProblem(value: unknown): value is ErrorCode | number {
   return typeof value === 'string' && Object.hasOwn(ERROR_TABLE, value);
 }
 
-/**
- * Fastify's error codes that a client can cause (https://fastify.dev/docs/latest/Reference/Errors/), as rows of the
- * error table.
- */
+/** Fastify's error codes that a client can cause (https://fastify.dev/docs/latest/Reference/Errors/). */
 const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_BAD_URL: ['MALFORMED_REQUEST', errorMessages.malformedUrl],
   FST_ERR_MAX_PARAM_LENGTH: ['URI_TOO_LONG', errorMessages.uriTooLong],

@@ -27,10 +27,7 @@ const UNSTORED = 'idempotency:unstored';
 
 declare module '../request/index.js' {
   interface RequestContext {
-    /**
-     * The reservation under which a request with an `Idempotency-Key` creates its records; set by the
-     * IdempotencyInterceptor.
-     */
+    /** Of a request with an `Idempotency-Key`, under which it creates its records. */
     reservation?: Reservation;
   }
 }

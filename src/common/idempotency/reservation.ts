@@ -52,9 +52,8 @@ export class Reservation {
   ) {}
 
   /**
-   * Stores a record of a resource at most once, however many attempts and processes try. Attempts after the
-   * first one look for it before they write, and if a write fails as a duplicate, the record of another
-   * attempt is used if it exists.
+   * Stores a record of a resource at most once, however many attempts and processes try: a write that fails as a duplicate
+   * has the record of another attempt.
    */
   async once<T>(resource: string, { find, insert }: InsertSteps<T>): Promise<T> {
     const numbers = this.numbersOf(resource);
@@ -80,12 +79,7 @@ export class Reservation {
     return this.resumed && !isAskedFor ? find(this.idOf(resource, 0)) : undefined;
   }
 
-  /**
-   * The reservation for one item of a request that creates many records. Its records keep their identifiers
-   * in later attempts, whatever happens to earlier items.
-   *
-   * @param name of the item, such as its number
-   */
+  /** The reservation for one item, such as its number. Its records keep their identifiers in later attempts. */
   ofItem(name: number | string): Reservation {
     const item = this.item === '' ? String(name) : `${this.item} ${name}`;
     return new Reservation(this.id, this.owner, this.seed, this.resumed, this.results, item, this.resultIds);

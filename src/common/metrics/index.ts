@@ -12,11 +12,7 @@ export class Metrics {
   /** Registry for the metrics of features. */
   readonly registry = new Registry();
 
-  /**
-   * How long rendered metrics are sent again: rendering takes as long as several pages. Unit: milliseconds.
-   *
-   * @default 1000
-   */
+  /** How long rendered metrics are sent again. Unit: milliseconds. @default 1000 */
   sharedMs = 1_000;
   private rendered?: { readonly at: number; readonly text: Promise<string> };
 

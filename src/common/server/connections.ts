@@ -16,17 +16,9 @@ import { SECURITY_HEADERS } from './responses.js';
 
 /** How many connections there may be, and how long a client may take before its connection is closed. */
 export interface ConnectionLimits {
-  /**
-   * Connections at a time; fewer if the system allows the process fewer descriptors.
-   *
-   * @default 20000
-   */
+  /** Connections at a time; fewer if the process may have fewer descriptors. @default 20000 */
   readonly maxConnections: number;
-  /**
-   * For the head of a request, from its first byte or the opening of the connection. Unit: milliseconds.
-   *
-   * @default 10000
-   */
+  /** For the head of a request. Unit: milliseconds. @default 10000 */
   readonly headersMs: number;
   /** For a whole request body; a stream of lines may take longer. Unit: milliseconds. @default 20000 */
   readonly bodyMs: number;
@@ -46,10 +38,7 @@ const RESERVE = 512;
 /** The reserve takes no more of a small limit than this. */
 const MAX_RESERVED = 3 / 4;
 
-/**
- * Bounds the connections of a server. One more than that costs the network with most connections its newest one, so
- * that there is always room for others.
- */
+/** Bounds the connections of a server. One more than that costs the network with most connections its newest one. */
 export function boundConnections(server: Server, maxConnections: number): void {
   const descriptors = maxDescriptors();
   const room = descriptors - Math.min(RESERVE, Math.floor(descriptors * MAX_RESERVED));
@@ -73,10 +62,8 @@ function maxDescriptors(): number {
 export const MAX_BEHIND = 32;
 
 /**
- * Bounds the requests that a connection has under way (RFC 9112, section 9.3.2): Node reads as many as there
- * are, in one go. Also closes the waiting responses when their connection closes. Node only closes the one that
- * is being sent, so what the others hold would never be released. Drops requests of connections that were
- * reset. Call it once the listeners that answer requests are there.
+ * Bounds the requests that a connection has under way (RFC 9112, section 9.3.2), and closes the waiting responses with it:
+ * Node closes only the one that is being sent. Call it once the listeners that answer requests are there.
  */
 export function boundQueuedResponses(server: Server): void {
   const listeners = server.listeners('request') as RequestListener[];
@@ -172,9 +159,8 @@ const SMALL_REST = 65_536;
 const closing = new WeakSet<Socket>();
 
 /**
- * Closes the connection if the response comes before the end of the request's body, which is the case for
- * errors and for reads with a body. The rest is not read, unless it is short. Only an import is answered
- * while its body is read.
+ * Closes the connection if the response comes before the end of the request's body, unless the rest is short. Only an import
+ * is answered while its body is read.
  */
 export function useStagedClose(fastify: FastifyInstance): void {
   fastify.addHook('onSend', (request, reply, _payload, done) => {
@@ -205,10 +191,8 @@ export function isClosing(socket: Socket): boolean {
 }
 
 /**
- * Closes a connection in stages (RFC 9112, section 9.6). Otherwise bytes that are still arriving would cause
- * a reset, which may reach the client before it has read its response.
- *
- * @param last sent before closing
+ * Closes a connection in stages (RFC 9112, section 9.6): bytes that still arrive would cause a reset, and the client may
+ * lose its response.
  */
 function endInStages(socket: Socket, last = ''): void {
   closing.add(socket);
@@ -223,12 +207,7 @@ export function stopReading(socket: Socket): void {
   socket.resume = () => socket;
 }
 
-/**
- * Gives up requests whose body does not arrive in time. Node's own limit would also apply to streams of
- * lines, which may take as long as they like while they make progress.
- *
- * @param limitMs how long a whole body may take. Unit: milliseconds.
- */
+/** Gives up requests whose body does not arrive in time. Node's own limit would also apply to streams of lines. */
 export function useBodyTimeout(
   fastify: FastifyInstance,
   limitMs: number,

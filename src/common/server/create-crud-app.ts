@@ -28,11 +28,7 @@ interface AppSettings extends LoadOptions {
 
 /** Options of {@link createCrudApp}. */
 export interface CrudAppOptions extends Partial<AppSettings> {
-  /**
-   * Texts of the explorer at `/docs` and the document at `/docs/openapi.json`; `false` disables both.
-   *
-   * @default { title: 'API' }
-   */
+  /** Texts of the explorer at `/docs` and its document; `false` disables both. @default { title: 'API' } */
   readonly docs?: ApiDescription | false;
   /** Where the log goes. @default the standard output */
   readonly log?: ReturnType<typeof createLog>;

@@ -126,10 +126,7 @@ class HttpAdapter extends FastifyAdapter {
 /** A host as RFC 3986, section 3.2.2 writes it, with a port; no user information, no path. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
 
-/**
- * Headers that may be sent only once, since a proxy in front of the service could use another one than the
- * service does.
- */
+/** Headers that may be sent only once, since a proxy in front could use another one than the service does. */
 const SINGLE = ['host', 'authorization'];
 
 /** What violates RFC 9112 in the head of a request that Node has accepted; undefined if nothing does. */

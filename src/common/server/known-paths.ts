@@ -17,9 +17,8 @@ interface KnownPath {
 }
 
 /**
- * Answers a method that a path does not have with 405 and `Allow` (RFC 9110, section 15.5.6), and a path that
- * does not exist with 404. Requests with a route are not affected: paths are looked up only after Fastify has
- * found no route.
+ * Answers a method that a path does not have with 405 and `Allow` (RFC 9110, section 15.5.6), and a path that does not exist
+ * with 404.
  */
 export class KnownPaths {
   private readonly paths = new Map<string, KnownPath>();

@@ -39,10 +39,7 @@ declare module 'fastify' {
   }
 }
 
-/**
- * From the arrival of a request to the first byte of its response, with time for that byte to arrive. Unit:
- * milliseconds.
- */
+/** From the arrival of a request to the first byte of its response. Unit: milliseconds. */
 const DEADLINE_MS = 4_800;
 
 /**
@@ -52,10 +49,10 @@ const DEADLINE_MS = 4_800;
 const BEGINNING = { maxInAll: 16 };
 
 /**
- * Keeps a process usable under any load. Requests beyond the limits of their client (429) or of the process
- * (503) are rejected before their body is read. The others take turns, fairly between tenants, and addresses
- * without a known tenant together have the turns of one tenant; they are answered within five seconds. Call it after the hooks whose
- * headers rejections should also have.
+ * Keeps a process usable under any load: requests beyond the limits of their client (429) or of the process (503) are
+ * rejected before their body is read. The others take turns, fairly between tenants (addresses without a known tenant
+ * together count as one), and are answered within five seconds. Call it after the hooks whose headers rejections should
+ * also have.
  *
  * @returns the slots of requests, to observe their number
  */
@@ -183,10 +180,7 @@ async function rateLimits(fastify: FastifyInstance, options: RateLimitOptions) {
 /** Maximum number of tokens to remember; beyond that, the least recently used one is forgotten. */
 const MAX_TOKENS = 10_000;
 
-/**
- * The tenants of recently verified tokens, so that a request can be counted for its tenant before its token
- * is verified again, as long as the token lasts. It does not grant access.
- */
+/** The tenants of recently verified tokens, for which requests count before they are verified. It grants no access. */
 export class KnownTenants {
   /** By a hash, since a header may be long. Unit of `expires`: milliseconds since the epoch. */
   private readonly tokens = new Map<string, { readonly tenant: string; readonly expires: number }>();

@@ -20,11 +20,8 @@ const METHODS = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'P
 const NO_ROUTE = 'none';
 
 /**
- * Logs and counts the requests of a server. Each has one line when its response has been sent or given up: caller,
- * method, path, address and result, without the query and headers, which may be secret. No label of a metric contains a path,
- * a tenant or anything else that clients choose. Call it before routes are added.
- *
- * @param slots those of requests
+ * Logs and counts the requests of a server, without queries and headers, which may be secret. No label of a metric contains
+ * anything that clients choose. Call it before routes are added.
  */
 export function useRequestLog(fastify: FastifyInstance, { registry }: Metrics, slots: FairShare): void {
   const registers = [registry];

@@ -5,10 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import helmet from 'helmet';
 import { prefersGzip, varyBy } from '../http/index.js';
 
-/**
- * Headers of every response, by lower-case name: those of Helmet (https://helmetjs.github.io). No request
- * changes them.
- */
+/** Headers of every response, by lower-case name: those of Helmet (https://helmetjs.github.io). */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = headersOf({
   contentSecurityPolicy: {
     directives: {
@@ -48,9 +45,8 @@ function headersOf(options: Parameters<typeof helmet>[0]): Readonly<Record<strin
 }
 
 /**
- * Adds a `Cache-Control` to every response that has none (RFC 9111, section 5.2.2). Any cache may store reads
- * without a token. Reads with a token may be stored by their client only, and only with an `ETag`. Both must
- * be revalidated each time. Other responses must not be stored.
+ * Adds a `Cache-Control` to every response that has none (RFC 9111, section 5.2.2). Any cache may store reads without a
+ * token, and the client those with a token and an `ETag`; both must be revalidated. Others must not be stored.
  */
 export function useCacheControl(fastify: FastifyInstance): void {
   fastify.addHook('onSend', (request, reply, _payload, done) => {

@@ -8,10 +8,7 @@ import { EntityEventPublisher } from '../events/index.js';
 import { ShutdownState } from '../health/index.js';
 import { whenClosed } from '../request/index.js';
 
-/**
- * How long requests are still accepted after readiness has changed, so that a load balancer can notice. Unit:
- * milliseconds.
- */
+/** Time for a load balancer to notice that readiness has changed. Unit: milliseconds. */
 const NOTICE_MS = 1_000;
 /** How long running requests may take after that before they are cut off. Unit: milliseconds. */
 const DRAIN_MS = 6_500;

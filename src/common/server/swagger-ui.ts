@@ -53,10 +53,7 @@ function createApiDocument(app: INestApplication, api: ApiDescription): OpenAPIO
   return inVersion31({ ...document, ...(api.webhooks && { webhooks: api.webhooks(app) }) });
 }
 
-/**
- * Hides Swagger's own top bar, and the selection of a server, since there is only one. Texts that Swagger shows in pale
- * colours have a contrast of 4.5 and more, light and dark, and no operation is wider than a phone.
- */
+/** Without top bar and servers. Every text has a contrast of 4.5 and more, and no operation is wider than a phone. */
 const PAGE_STYLES = `
   .swagger-ui :is(.topbar, .servers-title, .servers) { display: none }
   .swagger-ui :is(.response-control-media-type__accept-message, .response-control-media-type__accept-message code,
@@ -213,9 +210,8 @@ class MadeOnce {
 }
 
 /**
- * Makes the implicit explicit: objects have no additional fields (bodies with more are rejected, and
- * responses never have more), except those that a function makes, whose fields are unknown; and operations
- * without a bearer token need none.
+ * Makes the implicit explicit: objects have no additional fields, except those that a function makes; and operations without
+ * a bearer token need none.
  */
 function explicit(document: OpenAPIObject): OpenAPIObject {
   for (const schema of Object.values(document.components?.schemas ?? {})) {
