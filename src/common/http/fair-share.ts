@@ -96,9 +96,8 @@ interface Piece {
 }
 
 /**
- * Divides something fairly. A slot is either waited for (`slotFor`): groups take turns, and so do the clients of a
- * group. Or it is there at once (`hold`), for what takes long: when there is none left, whoever has most gives the
- * newest one up to somebody with fewer.
+ * Divides something fairly. A slot is either waited for (`slotFor`): groups take turns, and so do their clients. Or it is
+ * there at once (`hold`): when there is none left, whoever has most gives the newest one up to somebody with fewer.
  */
 export class FairShare {
   private readonly all = new Party(1);
@@ -160,10 +159,7 @@ export class FairShare {
     return parties[2].waiting.size === 0 && this.mayRun({ parties, size });
   }
 
-  /**
-   * One more slot for what a client already does, which then has several; undefined if that would keep others waiting.
-   * The client's own other requests find slots as well, even while there are no other clients.
-   */
+  /** One more slot for what a client already does; undefined if that would keep others waiting, or its own requests. */
   slotBeside(owner: Owner): QueuedSlot | undefined {
     const most = this.limits.maxInAll * BATCH_SHARE;
     if (this.waiting > 0 || !this.isFree(owner) || this.partiesOf(owner)[2].used >= most) return undefined;
@@ -173,12 +169,10 @@ export class FairShare {
   }
 
   /**
-   * Takes a slot at once.
+   * Takes a slot at once. @returns a function that releases it
    *
-   * @param giveUp ends what the slot is for; called if somebody else gets the slot, which is then released
-   * @param tooMany makes the error for a client that has as many as it may
-   * @returns a function that releases the slot; only its first call has an effect
-   * @throws OverloadedError, or that of `tooMany`, if there is none
+   * @param giveUp ends what the slot is for, once it goes to somebody else
+   * @throws OverloadedError, or that of `tooMany` for a client that has as many as it may
    */
   hold(owner: Owner, giveUp: () => void, tooMany: (max: number) => Error): () => void {
     const { maxInAll, maxPerClient = Infinity } = this.limits;

@@ -66,8 +66,8 @@ export interface PageSlot extends Slot {
 
 /** A page that is being sent. */
 interface Reader {
-  /** Since when its client takes nothing; undefined while a part is made. Unit: milliseconds. */
-  since?: number;
+  /** Since when its client takes nothing; Infinity while a part is made. Unit: milliseconds. */
+  since: number;
   readonly giveUp: () => void;
 }
 
@@ -77,7 +77,7 @@ export interface BatchRequest {
   readonly reply: HttpResponse;
 }
 
-/** The long responses, large pages and batches of this process. They take turns, so that other requests need not wait for them. */
+/** The long responses, large pages and batches of this process, for which other requests need not wait. */
 export class StreamSlots {
   private readonly streams: Readonly<Record<keyof StreamLimits, FairShare>>;
   private readonly parts = new FairShare(PARTS);
@@ -95,11 +95,7 @@ export class StreamSlots {
     this.streams = { lists: new FairShare(lists), imports: new FairShare(imports) };
   }
 
-  /**
-   * Takes a slot for a whole list, or for an import.
-   *
-   * @throws TooManyStreamsError, OverloadedError if there is none
-   */
+  /** Takes a slot for a whole list, or for an import. @throws TooManyStreamsError, OverloadedError if there is none */
   take(kind: keyof StreamLimits, request: HttpRequest): Slot {
     const lost = new AbortController();
     const leave = this.streams[kind].hold(
@@ -131,16 +127,12 @@ export class StreamSlots {
       clearInterval(impatience),
     );
     const lost = new AbortController();
-    const reader: Reader = { giveUp: () => lost.abort(new OverloadedError()) };
+    const reader: Reader = { since: Infinity, giveUp: () => lost.abort(new OverloadedError()) };
     this.readers.add(reader);
     return {
-      turn: async (make) => {
-        reader.since = undefined;
-        try {
-          return await this.turn(request, make);
-        } finally {
-          reader.since = performance.now();
-        }
+      turn: (make) => {
+        reader.since = Infinity;
+        return this.turn(request, make).finally(() => (reader.since = performance.now()));
       },
       lost: lost.signal,
       resize: (real) => slot.resize(real <= PIECE ? 0 : Math.ceil(real / PIECE)),
@@ -169,11 +161,9 @@ export class StreamSlots {
   }
 
   /**
-   * Carries out the items of a batch, which begin in their order. The batch waits for one slot, as a request of its client
-   * does, unless it still has that of its own request. While its client's share has more slots, items are carried out
-   * in them at the same time. All of them are given back at the end.
+   * Carries out the items of a batch, which begin in their order, and returns their results. The batch waits for one slot,
+   * unless it still has that of its own request. While its client's share has more slots, it uses them at the same time.
    *
-   * @returns the results, in the order of the items
    * @throws OverloadedError if the client goes away before its turn
    */
   async carryOut<Item, Result>(
@@ -218,11 +208,11 @@ export class StreamSlots {
 
   private endIdleReaders(): void {
     const before = performance.now() - PATIENCE_MS;
-    for (const { since = Infinity, giveUp } of this.readers) if (since <= before) giveUp();
+    for (const { since, giveUp } of this.readers) if (since <= before) giveUp();
   }
 }
 
-/** Takes a slot, for which a request waits aside. */
+/** Takes a slot of a share. While a request waits for it, others take the slot of the request itself. */
 async function slotAside(share: FairShare, { request, reply }: BatchRequest, size = 1): Promise<QueuedSlot> {
   const owner = ownerOf(request);
   const slot = share.slotFor(owner, size);
@@ -232,30 +222,19 @@ async function slotAside(share: FairShare, { request, reply }: BatchRequest, siz
   }
   const rejection = share.rejection(owner);
   if (rejection) throw rejection;
-  const comeBack = stepAside(request, rawOf(reply));
+  const { load } = request;
+  load?.slot.leave();
   await untilTurn(slot, rawOf(reply));
-  await comeBack().catch((error: unknown) => {
-    slot.leave();
-    throw error;
-  });
+  // Unless the request has been given up.
+  if (load && load === request.load)
+    await untilTurn(load.slot, rawOf(reply)).catch((error: unknown) => {
+      slot.leave();
+      throw error;
+    });
   return slot;
 }
 
-/** Gives up the slot of a request while it waits for something else; returns a function that waits for it again. */
-function stepAside(request: HttpRequest, raw: ServerResponse): () => Promise<void> {
-  const { load } = request;
-  load?.slot.leave();
-  return async () => {
-    // Unless the request has been given up.
-    if (load && load === request.load) await untilTurn(load.slot, raw);
-  };
-}
-
-/**
- * Waits for a slot.
- *
- * @throws OverloadedError if the response is closed before
- */
+/** Waits for a slot. @throws OverloadedError if the response is closed before */
 function untilTurn(slot: QueuedSlot, raw: ServerResponse): Promise<void> {
   return new Promise((resolve, reject) => {
     const giveUp = () => {
