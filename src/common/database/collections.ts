@@ -7,9 +7,6 @@ const NAMESPACE_EXISTS = 48;
 
 const INDEX_NOT_FOUND = 27;
 
-/** Error codes for an existing index with other options, found by its keys or by its name. */
-const INDEX_DIFFERS = [85, 86];
-
 /** Schemas of the service's own models, with the name of the model that may have their collection, too. */
 const reserved = new WeakMap<Schema, string | undefined>();
 
@@ -71,9 +68,8 @@ export async function withPatientDatabase<T>(
  * Creates the missing collections and indexes that the models declare.
  *
  * @param mayFail names of the collections whose indexes may be ones that the database cannot build
- * @returns why it cannot, by the name of the collection: the driver's error, or one that explains that an older
- * version has left an index with other options, since none is dropped but those of {@link replaceIndex}
- * @throws the same error for another collection, and the driver's if the server cannot be reached
+ * @returns why it cannot, by the name of the collection
+ * @throws the driver's error for another collection, and if the server cannot be reached
  */
 export async function prepareCollections(
   database: mongo.Db,
@@ -86,9 +82,10 @@ export async function prepareCollections(
   // One after another, so that collections are created in a known order and an error names one model.
   for (const model of Object.values(models)) {
     const { name } = model.collection;
-    if (!names.has(name)) await database.createCollection(name).catch(ignoreExisting);
+    if (!names.has(name)) await database.createCollection(name).catch(ignore(NAMESPACE_EXISTS));
+    const indexes = declaredIndexes(model.schema);
     try {
-      await createIndexes(database.collection(name), declaredIndexes(model.schema));
+      if (indexes.length > 0) await database.collection(name).createIndexes(indexes);
     } catch (error) {
       const isPassing = translateDatabaseError(error) instanceof DatabaseUnavailableError;
       if (isPassing || !mayFail.has(name)) throw error;
@@ -105,24 +102,6 @@ export async function prepareCollections(
   return failed;
 }
 
-/** Creates all with one command. If one exists with other options, creates them one by one to find which it is. */
-async function createIndexes(
-  collection: mongo.Collection,
-  descriptions: mongo.IndexDescription[],
-): Promise<void> {
-  if (descriptions.length === 0) return;
-  try {
-    await collection.createIndexes(descriptions);
-  } catch (error) {
-    if (!differs(error)) throw error;
-    for (const description of descriptions) {
-      await collection
-        .createIndexes([description])
-        .catch((cause: unknown) => rejectDifference(cause, collection.collectionName, description.key));
-    }
-  }
-}
-
 async function dropReplaced(
   collection: mongo.Collection,
   replaced: readonly string[],
@@ -133,28 +112,15 @@ async function dropReplaced(
     const keys = JSON.stringify(key);
     // Another model of the collection may want it.
     if (!unique || !replaced.includes(keys) || declared.includes(keys)) continue;
-    await collection.dropIndex(name).catch((error: unknown) => {
-      // Another process was faster.
-      if (!(error instanceof mongo.MongoServerError && error.code === INDEX_NOT_FOUND)) throw error;
-    });
+    await collection.dropIndex(name).catch(ignore(INDEX_NOT_FOUND));
   }
 }
 
-function differs(error: unknown): boolean {
-  return error instanceof mongo.MongoServerError && INDEX_DIFFERS.includes(Number(error.code));
-}
-
-function ignoreExisting(error: unknown): void {
-  if (!(error instanceof mongo.MongoServerError && error.code === NAMESPACE_EXISTS)) throw error;
-}
-
-function rejectDifference(error: unknown, collection: string, keys: object): never {
-  if (!differs(error)) throw error;
-  const shown = JSON.stringify(keys);
-  throw new Error(
-    `The index ${shown} of "${collection}" has other options than it should have by now. Run db.getCollection("${collection}").dropIndex(${shown}); it is then made anew.`,
-    { cause: error },
-  );
+/** Another process was faster. */
+function ignore(code: number): (error: unknown) => void {
+  return (error) => {
+    if (!(error instanceof mongo.MongoServerError && error.code === code)) throw error;
+  };
 }
 
 /** The indexes of a schema, each once. */
