@@ -212,3 +212,9 @@ export const errorMessages = {
   overloaded: 'This process has as much to do as it can. Try again later.',
   shuttingDown: 'This process is shutting down. Try again.',
 };
+
+/** The message of a code that always has the same one. It has the name of the code: OVERLOADED has `overloaded`. */
+export function messageOf(code: ErrorCode): string {
+  const name = code.toLowerCase().replaceAll(/_./g, ([, letter = '']) => letter.toUpperCase());
+  return String(errorMessages[name as keyof typeof errorMessages]);
+}

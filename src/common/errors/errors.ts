@@ -1,4 +1,4 @@
-import { ERROR_TABLE, type ErrorCode, errorMessages } from './error-messages.js';
+import { ERROR_TABLE, type ErrorCode, errorMessages, messageOf } from './error-messages.js';
 
 /** One violation of a request: in the body (`pointer`, RFC 6901) or in the query or path (`parameter`). */
 export type Violation = { pointer: string; detail: string } | { parameter: string; detail: string };
@@ -46,11 +46,27 @@ export abstract class DomainError extends Error {
   }
 }
 
+/** When to try again after an error of a code. Unit: seconds. */
+const RETRY_AFTER: Partial<Record<ErrorCode, string>> = {
+  IDEMPOTENCY_KEY_IN_USE: '1',
+  AUTHENTICATION_UNAVAILABLE: '5',
+  DEADLINE_EXCEEDED: '5',
+  DATABASE_UNAVAILABLE: '5',
+  OVERLOADED: '5',
+  QUERY_TOO_SLOW: '5',
+  SHUTTING_DOWN: '1',
+};
+
+function retryOf(code: ErrorCode): Record<string, string> {
+  const { [code]: after } = RETRY_AFTER;
+  return after === undefined ? {} : { 'Retry-After': after };
+}
+
 /** Makes the class of a row of the error table. Its arguments are those of message and headers, or the options of `Error`. */
 function coded<Args extends unknown[] = [options?: ErrorOptions]>(
   code: ErrorCode,
-  detail: string | ((...args: Args) => string),
-  headers: Readonly<Record<string, string>> | ((...args: Args) => Record<string, string>) = {},
+  detail: string | ((...args: Args) => string) = messageOf(code),
+  headers: Readonly<Record<string, string>> | ((...args: Args) => Record<string, string>) = retryOf(code),
 ): new (...args: Args) => DomainError & { readonly code: ErrorCode } {
   return class extends DomainError {
     readonly code = code;
@@ -104,11 +120,7 @@ export class TenantRequiredError extends coded('TENANT_REQUIRED', errorMessages.
 export class ClaimRequiredError extends coded('CLAIM_REQUIRED', errorMessages.claimRequired) {}
 
 /** The key set that verifies tokens cannot be fetched, so tokens cannot be checked. */
-export class AuthenticationUnavailableError extends coded(
-  'AUTHENTICATION_UNAVAILABLE',
-  errorMessages.authenticationUnavailable,
-  { 'Retry-After': '5' },
-) {}
+export class AuthenticationUnavailableError extends coded('AUTHENTICATION_UNAVAILABLE') {}
 
 /** A request that cannot be read at all: broken JSON, broken URL. */
 export class MalformedRequestError extends DomainError {
@@ -201,7 +213,7 @@ export class UnsupportedContentCodingError extends coded(
 ) {}
 
 /** No route has the requested path. */
-export class PathNotFoundError extends coded('PATH_NOT_FOUND', errorMessages.pathNotFound) {}
+export class PathNotFoundError extends coded('PATH_NOT_FOUND') {}
 
 /** The path exists, but accepts other methods (RFC 9110, section 15.5.6). */
 export class MethodNotAllowedError extends coded(
@@ -211,7 +223,7 @@ export class MethodNotAllowedError extends coded(
 ) {}
 
 /** A stream that should resume after an event that its tenant does not have. */
-export class UnknownEventError extends coded('UNKNOWN_EVENT', errorMessages.unknownEvent) {}
+export class UnknownEventError extends coded('UNKNOWN_EVENT') {}
 
 // Of records.
 
@@ -219,10 +231,10 @@ export class UnknownEventError extends coded('UNKNOWN_EVENT', errorMessages.unkn
 export class RecordNotFoundError extends coded('RECORD_NOT_FOUND', errorMessages.recordNotFound) {}
 
 /** A write whose `If-Match` does not name the record's current revision (RFC 9110, section 15.5.13). */
-export class PreconditionFailedError extends coded('PRECONDITION_FAILED', errorMessages.preconditionFailed) {}
+export class PreconditionFailedError extends coded('PRECONDITION_FAILED') {}
 
 /** A write that depended on the record's latest state, which others changed each time in between. */
-export class WriteConflictError extends coded('WRITE_CONFLICT', errorMessages.writeConflict) {}
+export class WriteConflictError extends coded('WRITE_CONFLICT') {}
 
 /** A write that would repeat a unique value. */
 export class DuplicateValueError extends DomainError {
@@ -251,22 +263,15 @@ export class DuplicateValueError extends DomainError {
 export class StillReferencedError extends coded('STILL_REFERENCED', errorMessages.stillReferenced) {}
 
 /** A request with an `Idempotency-Key` whose first request has not been answered yet. */
-export class IdempotencyKeyInUseError extends coded(
-  'IDEMPOTENCY_KEY_IN_USE',
-  errorMessages.idempotencyKeyInUse,
-  { 'Retry-After': '1' },
-) {}
+export class IdempotencyKeyInUseError extends coded('IDEMPOTENCY_KEY_IN_USE') {}
 
 /** A request with an `Idempotency-Key` that was already used with another body. */
-export class IdempotencyKeyReusedError extends coded(
-  'IDEMPOTENCY_KEY_REUSED',
-  errorMessages.idempotencyKeyReused,
-) {}
+export class IdempotencyKeyReusedError extends coded('IDEMPOTENCY_KEY_REUSED') {}
 
 // Of load, and of what the service depends on.
 
 /** The process has as much work as it can do. */
-export class OverloadedError extends coded('OVERLOADED', errorMessages.overloaded, { 'Retry-After': '5' }) {}
+export class OverloadedError extends coded('OVERLOADED') {}
 
 /**
  * Which limit was reached: that of an address, of a tenant, of invalid tokens, one client's share of the process,
@@ -308,24 +313,16 @@ export class TooManySubscriptionsError extends coded(
 ) {}
 
 /** A request could not be answered in time. */
-export class DeadlineExceededError extends coded('DEADLINE_EXCEEDED', errorMessages.deadlineExceeded, {
-  'Retry-After': '5',
-}) {}
+export class DeadlineExceededError extends coded('DEADLINE_EXCEEDED') {}
 
 /** A query takes the database longer than allowed. */
-export class QueryTooSlowError extends coded('QUERY_TOO_SLOW', errorMessages.queryTooSlow, {
-  'Retry-After': '5',
-}) {}
+export class QueryTooSlowError extends coded('QUERY_TOO_SLOW') {}
 
 /** A condition on the fields of referred records matches too many of them. */
 export class QueryTooBroadError extends coded('QUERY_TOO_BROAD', errorMessages.queryTooBroad) {}
 
 /** The database cannot be reached, or did not answer in time. */
-export class DatabaseUnavailableError extends coded(
-  'DATABASE_UNAVAILABLE',
-  errorMessages.databaseUnavailable,
-  { 'Retry-After': '5' },
-) {}
+export class DatabaseUnavailableError extends coded('DATABASE_UNAVAILABLE') {}
 
 /** The database can be reached, but an operation took longer than its time limit. */
 export class DatabaseTooSlowError extends DatabaseUnavailableError {}
@@ -337,25 +334,23 @@ export class IndexUnavailableError extends coded<[detail?: string]>(
 ) {}
 
 /** An operation of a unit of work of which another one has failed. */
-export class NotCarriedOutError extends coded('NOT_CARRIED_OUT', errorMessages.notCarriedOut) {}
+export class NotCarriedOutError extends coded('NOT_CARRIED_OUT') {}
 
 /** The database is a standalone server of MongoDB, which has no transactions. */
-export class TransactionsUnavailableError extends coded(
-  'TRANSACTIONS_UNAVAILABLE',
-  errorMessages.transactionsUnavailable,
-) {}
+export class TransactionsUnavailableError extends coded('TRANSACTIONS_UNAVAILABLE') {}
 
 /** The process is shutting down. Another process, or the next one, will answer. */
-export class ShuttingDownError extends coded('SHUTTING_DOWN', errorMessages.shuttingDown, {
-  'Retry-After': '1',
-}) {}
+export class ShuttingDownError extends coded('SHUTTING_DOWN') {}
 
 /** An error that the framework raised before or around a handler, in the service's own words. */
 export class FrameworkError extends DomainError {
-  /** @param code the row of the error table that it belongs to */
+  /**
+   * @param code the row of the error table that it belongs to
+   * @param detail by default, the message that the code always has
+   */
   constructor(
     readonly code: ErrorCode,
-    detail: string,
+    detail = messageOf(code),
     options?: ErrorOptions,
   ) {
     super(detail, options);

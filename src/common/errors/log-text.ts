@@ -47,13 +47,14 @@ interface Told {
   readonly cause?: unknown;
 }
 
+const MARK = Symbol('outage');
+
 /** Marks a line about something that may fail with every request: the log has one line per cause, and then numbers. */
-export const OUTAGE: object = { [Symbol('outage')]: true };
-const [MARK] = Object.getOwnPropertySymbols(OUTAGE);
+export const OUTAGE = { [MARK]: true };
 
 /** Whether a line of the log is marked with {@link OUTAGE}. */
-export function isOfOutage(line: unknown): line is Record<string, unknown> {
-  return typeof line === 'object' && line !== null && (MARK as symbol) in line;
+export function isOfOutage(line: object): boolean {
+  return MARK in line;
 }
 
 /** A text in one line, with control characters escaped as in JSON. */

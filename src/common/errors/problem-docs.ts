@@ -99,18 +99,13 @@ export function ApiProblems(...problems: (ErrorCode | number)[]): MethodDecorato
 
 /** The same, with examples that name a resource. */
 export function ApiProblemsOf(context: ExampleContext, ...problems: (ErrorCode | number)[]): MethodDecorator {
-  const rows = problems.map((problem) => ({
-    ...nameOfProblem(problem),
-    value: problemExample(problem, context),
-  }));
-  const statuses = [...new Set(rows.map(({ status }) => status))].sort();
+  const all = problems.map((problem) => problemExample(problem, context));
+  const statuses = [...new Set(all.map(({ status }) => status))].sort();
   return applyDecorators(
     ApiExtraModels(ProblemBody),
     ...statuses.map((status) => {
-      const same = rows.filter((row) => row.status === status);
-      const examples = Object.fromEntries(
-        same.map(({ name, title, value }) => [name, { summary: title, value }]),
-      );
+      const same = all.filter((problem) => problem.status === status);
+      const examples = Object.fromEntries(same.map((value) => [value.code, { summary: value.title, value }]));
       return ApiResponse({
         status,
         description: [...new Set(same.map(({ title }) => title))].join(', or '),
@@ -133,51 +128,31 @@ export interface ExampleContext {
 
 const REQUEST_ID = '4b5a9a5e-0d0c-4f0e-9a53-4c1f6d1f2b7e';
 
-/** One realistic error of each code. */
-const EXAMPLES: Readonly<Record<ErrorCode, (context: Required<ExampleContext>) => errors.DomainError>> = {
+type Example = (context: Required<ExampleContext>) => errors.DomainError;
+
+/** A realistic error of each code whose message or whose violations name parts of the request. */
+const EXAMPLES: Readonly<Partial<Record<ErrorCode, Example>>> = {
   MALFORMED_REQUEST: () => new errors.MalformedRequestError(errorMessages.malformedJson),
   VALIDATION_FAILED: () =>
     new errors.ValidationError([
       { parameter: 'colour', detail: errorMessages.unknownParameter('colour', []) },
     ]),
   INVALID_ID: ({ idName }) => new errors.InvalidIdError(idName),
-  UNKNOWN_EVENT: () => new errors.UnknownEventError(),
-  UNAUTHENTICATED: () => new errors.UnauthenticatedError(),
-  INVALID_TOKEN: () => new errors.InvalidTokenError('ERR_JWT_EXPIRED'),
   INSUFFICIENT_SCOPE: () => new errors.InsufficientScopeError('posts'),
   TENANT_REQUIRED: () => new errors.TenantRequiredError('tenant'),
   CLAIM_REQUIRED: () => new errors.ClaimRequiredError('sub'),
   FORBIDDEN_FIELD: () =>
     new errors.ForbiddenFieldError([{ pointer: '/salary', detail: errorMessages.forbiddenField('salary') }]),
   RECORD_NOT_FOUND: ({ label }) => new errors.RecordNotFoundError(label),
-  PATH_NOT_FOUND: () => new errors.PathNotFoundError(),
   METHOD_NOT_ALLOWED: () => new errors.MethodNotAllowedError('DELETE', ['GET', 'HEAD', 'POST']),
-  REQUEST_TIMEOUT: () => new errors.FrameworkError('REQUEST_TIMEOUT', errorMessages.requestTimeout),
   STILL_REFERENCED: ({ label }) => new errors.StillReferencedError(label.toLowerCase(), 'other records'),
-  WRITE_CONFLICT: () => new errors.WriteConflictError(),
-  IDEMPOTENCY_KEY_IN_USE: () => new errors.IdempotencyKeyInUseError(),
   DUPLICATE_VALUE: () => new errors.DuplicateValueError(['name']),
   TOO_MANY_SUBSCRIPTIONS: () => new errors.TooManySubscriptionsError(100),
-  PRECONDITION_FAILED: () => new errors.PreconditionFailedError(),
   BODY_TOO_LARGE: () => new errors.BodyTooLargeError(1_048_576),
-  URI_TOO_LONG: () => new errors.FrameworkError('URI_TOO_LONG', errorMessages.uriTooLong),
   UNSUPPORTED_MEDIA_TYPE: ({ contentTypes }) => new errors.UnsupportedMediaTypeError(contentTypes),
-  EXPECTATION_FAILED: () => new errors.FrameworkError('EXPECTATION_FAILED', errorMessages.expectationFailed),
-  IDEMPOTENCY_KEY_REUSED: () => new errors.IdempotencyKeyReusedError(),
   TOO_MANY_REQUESTS: () => new errors.TooManyRequestsError('tenant', 30),
   TOO_MANY_STREAMS: () => new errors.TooManyStreamsError('events', 10),
-  HEADERS_TOO_LARGE: () => new errors.FrameworkError('HEADERS_TOO_LARGE', errorMessages.headersTooLarge),
-  INTERNAL_ERROR: () => new errors.FrameworkError('INTERNAL_ERROR', errorMessages.internalError),
-  AUTHENTICATION_UNAVAILABLE: () => new errors.AuthenticationUnavailableError(),
-  DEADLINE_EXCEEDED: () => new errors.DeadlineExceededError(),
-  DATABASE_UNAVAILABLE: () => new errors.DatabaseUnavailableError(),
-  NOT_CARRIED_OUT: () => new errors.NotCarriedOutError(),
-  TRANSACTIONS_UNAVAILABLE: () => new errors.TransactionsUnavailableError(),
-  INDEX_UNAVAILABLE: () => new errors.IndexUnavailableError(),
-  OVERLOADED: () => new errors.OverloadedError(),
   QUERY_TOO_BROAD: () => new errors.QueryTooBroadError('category.name', 1_000),
-  QUERY_TOO_SLOW: () => new errors.QueryTooSlowError(),
-  SHUTTING_DOWN: () => new errors.ShuttingDownError(),
 };
 
 /**
@@ -192,12 +167,6 @@ function problemExample(
   const error =
     typeof problem === 'number'
       ? new FeatureError(new HttpException(STATUS_CODES[problem] ?? 'Error', problem))
-      : EXAMPLES[problem]({ label, contentTypes, idName });
+      : (EXAMPLES[problem]?.({ label, contentTypes, idName }) ?? new errors.FrameworkError(problem));
   return toProblem(error, { path: '', id: REQUEST_ID });
-}
-
-/** The name and summary of an example. */
-function nameOfProblem(problem: ErrorCode | number): { status: number; title: string; name: string } {
-  if (typeof problem !== 'number') return { ...ERROR_TABLE[problem], name: problem };
-  return { status: problem, title: STATUS_CODES[problem] ?? 'Error', name: problemExample(problem, {}).code };
 }

@@ -165,7 +165,7 @@ export function toDomainError(thrown: unknown, { bodyLimit }: { bodyLimit: numbe
     const code = codeOfStatus(status) ?? 'MALFORMED_REQUEST';
     return new FrameworkError(code, errorMessages.malformedRequest, { cause: thrown });
   }
-  return new FrameworkError('INTERNAL_ERROR', errorMessages.internalError, { cause: thrown });
+  return new FrameworkError('INTERNAL_ERROR', undefined, { cause: thrown });
 }
 
 /** Whether a status is an error status (RFC 9110, section 15). */
