@@ -4,17 +4,13 @@ import { type HttpRequest, type HttpResponse, rawOf } from '../request/index.js'
 import { FairShare, ownerOf, type QueuedSlot, type ShareLimits } from './fair-share.js';
 
 /** Limits of responses that are made while they are sent; a client is a tenant or, without a token, an address. */
-export interface StreamLimits {
+const LIMITS = {
   /** Whole lists. @default { maxInAll: 64, maxPerClient: 16 } */
-  readonly lists: ShareLimits;
-  /** Imports. @default { maxInAll: 16, maxPerClient: 4 } */
-  readonly imports: ShareLimits;
-}
-
-const LIMITS: StreamLimits = {
   lists: { maxInAll: 64, maxPerClient: 16 },
+  /** Imports. @default { maxInAll: 16, maxPerClient: 4 } */
   imports: { maxInAll: 16, maxPerClient: 4 },
-};
+} satisfies Record<string, ShareLimits>;
+export type StreamLimits = { readonly [Kind in keyof typeof LIMITS]: ShareLimits };
 
 /** How many parts of long responses are made at a time: while one waits for the database, another one is written. */
 const PARTS = { maxInAll: 2 };

@@ -1,37 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import {
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
+import { type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { errorMessages, FrameworkError, PROBLEM_CONTENT_TYPE, toProblem } from '../errors/index.js';
+import {
+  type DomainError,
+  errorMessages,
+  FrameworkError,
+  MalformedRequestError,
+  PROBLEM_CONTENT_TYPE,
+  toProblem,
+} from '../errors/index.js';
 import { whenClosed } from '../request/index.js';
 import { FairShare, hasBody, ownerAt } from '../http/index.js';
 import { SECURITY_HEADERS } from './responses.js';
 
 /** How many connections there may be, and how long a client may take before its connection is closed. */
-export interface ConnectionLimits {
+export const CONNECTION_LIMITS = {
   /** Connections at a time; fewer if the process may have fewer descriptors. @default 20000 */
-  readonly maxConnections: number;
-  /** For the head of a request. Unit: milliseconds. @default 10000 */
-  readonly headersMs: number;
-  /** For a whole request body; a stream of lines may take longer. Unit: milliseconds. @default 20000 */
-  readonly bodyMs: number;
-  /** Without progress of a request; a response has at most twice as long. Unit: milliseconds. @default 30000 */
-  readonly stallMs: number;
-}
-
-export const CONNECTION_LIMITS: ConnectionLimits = {
   maxConnections: 20_000,
+  /** For the head of a request. Unit: milliseconds. @default 10000 */
   headersMs: 10_000,
+  /** For a whole request body; a stream of lines may take longer. Unit: milliseconds. @default 20000 */
   bodyMs: 20_000,
+  /** Without progress of a request; a response has at most twice as long. Unit: milliseconds. @default 30000 */
   stallMs: 30_000,
 };
+export type ConnectionLimits = Readonly<typeof CONNECTION_LIMITS>;
 
 /** Descriptors that are left for the database, files, webhooks and keys. */
 const RESERVE = 512;
@@ -101,52 +96,33 @@ function closeWaiting(responses: Iterable<ServerResponse>): void {
   }
 }
 
-/** Answers and logs requests that fail before there is a request object. */
-export class BrokenRequests {
-  constructor(private readonly log: Pick<FastifyBaseLogger, 'info'>) {}
-
-  /** Answers bytes that Node cannot read as HTTP. */
-  readonly respond = (cause: { code?: string }, socket: Socket): void => {
-    if (isClosing(socket)) return;
-    if (cause.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    const { status, headers, body } = this.responseOf(brokenRequestError(cause.code), socket);
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-    endInStages(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
-  };
-
-  /** Answers a request with an unknown expectation. Node's own 417 would have no body. */
-  readonly respondToUnknownExpectation = ({ socket }: IncomingMessage, response: ServerResponse): void => {
-    const error = new FrameworkError('EXPECTATION_FAILED', errorMessages.expectationFailed);
-    const { status, headers, body } = this.responseOf(error, socket);
-    closeInStages(socket);
-    response.writeHead(status, headers).end(body);
-  };
-
-  private responseOf(error: FrameworkError, { remoteAddress: address }: Socket) {
-    const { status, code } = error;
-    const requestId = randomUUID();
-    this.log.info({ requestId, address, status, code }, 'answered');
-    const body = JSON.stringify(toProblem(error, { path: '', id: requestId }));
-    const headers = {
-      ...SECURITY_HEADERS,
-      'Content-Type': PROBLEM_CONTENT_TYPE,
-      'Content-Length': Buffer.byteLength(body),
-      'Cache-Control': 'no-store',
-      Connection: 'close',
-    };
-    return { status, headers, body };
+/** Answers and logs bytes that Node cannot read as HTTP. */
+export function respondToBroken(cause: { code?: string }, socket: Socket, log: FastifyBaseLogger): void {
+  if (isClosing(socket)) return;
+  if (cause.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
   }
+  const error = brokenRequestError(cause.code);
+  const { status, code } = error;
+  const requestId = randomUUID();
+  log.info({ requestId, address: socket.remoteAddress, status, code }, 'answered');
+  const body = JSON.stringify(toProblem(error, { path: '', id: requestId }));
+  const headers = {
+    ...SECURITY_HEADERS,
+    'Content-Type': PROBLEM_CONTENT_TYPE,
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  endInStages(socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
 }
 
-function brokenRequestError(code: string | undefined): FrameworkError {
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return new FrameworkError('HEADERS_TOO_LARGE', errorMessages.headersTooLarge);
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return new FrameworkError('REQUEST_TIMEOUT', errorMessages.requestTimeout);
-  return new FrameworkError('MALFORMED_REQUEST', errorMessages.malformedHttp);
+function brokenRequestError(code: string | undefined): DomainError {
+  if (code === 'HPE_HEADER_OVERFLOW') return new FrameworkError('HEADERS_TOO_LARGE');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new FrameworkError('REQUEST_TIMEOUT');
+  return new MalformedRequestError(errorMessages.malformedHttp);
 }
 
 /** How long a client has to read its response before the connection is reset. Unit: milliseconds. */
@@ -208,11 +184,8 @@ export function stopReading(socket: Socket): void {
 }
 
 /** Gives up requests whose body does not arrive in time. Node's own limit would also apply to streams of lines. */
-export function useBodyTimeout(
-  fastify: FastifyInstance,
-  limitMs: number,
-  giveUp: (socket: Socket) => void,
-): void {
+export function useBodyTimeout(fastify: FastifyInstance, limitMs: number, log: FastifyBaseLogger): void {
+  const giveUp = (socket: Socket) => respondToBroken({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, socket, log);
   fastify.addHook('preParsing', (request, reply, _payload, done) => {
     if (request.routeOptions.config.batchBody !== 'lines' && hasBody(request)) {
       const timer = setTimeout(giveUp, limitMs, request.raw.socket);

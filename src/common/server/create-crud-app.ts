@@ -9,22 +9,23 @@ import { BODY_LIMIT } from '../request/index.js';
 import type { ConnectionLimits } from './connections.js';
 import { type ApiDescription, useSwaggerUi } from './swagger-ui.js';
 import { createHttpAdapter } from './http-adapter.js';
-import { type LoadOptions, useLoadControl } from './load-control.js';
+import { LOAD_LIMITS, useLoadControl } from './load-control.js';
 import { createLog, PinoLogger } from './log.js';
 import { useRequestLog } from './request-log.js';
-import { useSecurityHeaders } from './responses.js';
 
-/** Settings that every application has. */
-interface AppSettings extends LoadOptions {
+/** Settings that every application has, and their defaults, which the environment's settings share. */
+export const APP_DEFAULTS = {
+  ...LOAD_LIMITS,
   /** Origins whose pages may call the API. @default none */
-  readonly corsOrigins: string[];
+  corsOrigins: [] as string[],
   /** @default "info" */
-  readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  logLevel: 'info' as 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent',
   /** Maximum size of a request body. Unit: bytes. @default 1048576 */
-  readonly bodyLimit: number;
+  bodyLimit: BODY_LIMIT,
   /** Proxies whose `X-Forwarded-For` is trusted: addresses, or ranges such as 10.0.0.0/8. @default none */
-  readonly trustedProxies: string[];
-}
+  trustedProxies: [] as string[],
+};
+type AppSettings = Readonly<typeof APP_DEFAULTS>;
 
 /** Options of {@link createCrudApp}. */
 export interface CrudAppOptions extends Partial<AppSettings> {
@@ -35,20 +36,6 @@ export interface CrudAppOptions extends Partial<AppSettings> {
   /** How long clients may take, and how many whole lists they may read at a time. */
   readonly limits?: Partial<ConnectionLimits & StreamLimits>;
 }
-
-/** The defaults of the settings, which the environment's settings share. */
-export const APP_DEFAULTS: AppSettings = {
-  corsOrigins: [],
-  logLevel: 'info',
-  bodyLimit: BODY_LIMIT,
-  trustedProxies: [],
-  maxRunningRequests: 128,
-  maxWaitMs: 750,
-  maxEventLoopDelayMs: 2_000,
-  rateLimitTenant: 600_000,
-  rateLimitAddress: 600_000,
-  rateLimitBadTokens: 600,
-};
 
 /**
  * Creates the application of a root module that imports `CrudModule.forRoot(…)`, on Fastify, ready to listen:
@@ -66,12 +53,7 @@ export async function createCrudApp(
 ): Promise<NestFastifyApplication> {
   const settings = { ...APP_DEFAULTS, ...defined(given) };
   const logger = log ?? createLog(settings.logLevel);
-  const adapter = createHttpAdapter({
-    bodyLimit: settings.bodyLimit,
-    trustedProxies: settings.trustedProxies,
-    logger,
-    limits,
-  });
+  const adapter = createHttpAdapter({ ...settings, logger, limits });
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, {
     logger: new PinoLogger(logger),
     abortOnError: false,
@@ -86,13 +68,13 @@ function defined<T extends object>(options: T): T {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** Sets up everything that all features share: security headers, CORS, load limits, metrics, and errors. */
+/** Sets up everything that all features share: CORS, load limits, metrics, and errors. */
 async function configureApp(
   app: NestFastifyApplication,
   settings: AppSettings,
   limits?: Partial<StreamLimits>,
 ): Promise<void> {
-  useSecurityHeaders(app.getHttpAdapter().getInstance());
+  const fastify = app.getHttpAdapter().getInstance();
   if (settings.corsOrigins.length > 0) {
     await app.register(fastifyCors, {
       origin: settings.corsOrigins,
@@ -107,7 +89,6 @@ async function configureApp(
     });
   }
   // After CORS, so that pages can read rejections, too.
-  const fastify = app.getHttpAdapter().getInstance();
   const slots = await useLoadControl(fastify, settings, limits);
   useRequestLog(fastify, app.get(Metrics, { strict: false }), slots);
   app.useGlobalFilters(new ProblemFilter());

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { HttpException } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
   errorMessages,
+  FrameworkError,
   MalformedRequestError,
   PathNotFoundError,
   sendProblem,
@@ -13,16 +15,17 @@ import {
 import {
   boundConnections,
   boundQueuedResponses,
-  BrokenRequests,
+  closeInStages,
   CONNECTION_LIMITS,
   type ConnectionLimits,
   leaveRest,
+  respondToBroken,
   useBodyTimeout,
   useStagedClose,
 } from './connections.js';
 import { KnownPaths } from './known-paths.js';
 import { ResponseLog } from './request-log.js';
-import { useCacheControl, useCompression } from './responses.js';
+import { useCacheControl, useCompression, useSecurityHeaders } from './responses.js';
 
 /** Settings of the HTTP server. */
 interface HttpOptions {
@@ -47,7 +50,6 @@ export function createHttpAdapter({
   limits,
 }: HttpOptions): FastifyAdapter {
   const { maxConnections, headersMs, bodyMs, stallMs } = { ...CONNECTION_LIMITS, ...limits };
-  const broken = new BrokenRequests(logger);
   const adapter = new HttpAdapter({
     bodyLimit,
     connectionTimeout: stallMs,
@@ -72,13 +74,14 @@ export function createHttpAdapter({
       leaveRest(request, reply);
       sendProblem(error, request, reply);
     },
-    clientErrorHandler: broken.respond,
+    clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) =>
+      respondToBroken(error, socket, logger),
   });
   const fastify = adapter.getInstance<FastifyInstance>();
+  useSecurityHeaders(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
     reply.header('X-Request-Id', request.id);
-    const violation = headViolation(request.raw);
-    done(violation === undefined ? undefined : new MalformedRequestError(violation));
+    done(headViolation(request.raw));
   });
   // After every onRequest hook: CORS answers preflights there, and also adds its headers to these errors.
   fastify.addHook('preParsing', (request, reply, _payload, done) => {
@@ -87,8 +90,13 @@ export function createHttpAdapter({
   });
   boundConnections(fastify.server, maxConnections);
   boundQueuedResponses(fastify.server);
-  fastify.server.on('checkExpectation', broken.respondToUnknownExpectation);
-  useBodyTimeout(fastify, bodyMs, (socket) => broken.respond({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, socket));
+  // Node's own 417 would have no body; the hook above rejects the request instead.
+  fastify.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    response.setHeader('Connection', 'close');
+    fastify.server.emit('request', request, response);
+    closeInStages(request.socket);
+  });
+  useBodyTimeout(fastify, bodyMs, logger);
   useStagedClose(fastify);
   useCacheControl(fastify);
   useCompression(fastify);
@@ -130,14 +138,16 @@ const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
 const SINGLE = ['host', 'authorization'];
 
 /** What violates RFC 9112 in the head of a request that Node has accepted; undefined if nothing does. */
-function headViolation({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
-  const { host, 'transfer-encoding': coding } = headers;
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return errorMessages.malformedHttp;
-  if (host === undefined ? httpVersion === '1.1' : !HOST.test(host)) return errorMessages.malformedHttp;
+function headViolation({ httpVersion, headers, rawHeaders }: IncomingMessage): Error | undefined {
+  const { expect = '100-continue', host, 'transfer-encoding': coding } = headers;
+  const isKnown = httpVersion === '1.1' || httpVersion === '1.0';
+  if (!isKnown || (host === undefined ? httpVersion === '1.1' : !HOST.test(host)))
+    return new MalformedRequestError(errorMessages.malformedHttp);
   if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked'))
-    return errorMessages.unknownTransferCoding;
+    return new MalformedRequestError(errorMessages.unknownTransferCoding);
+  if (expect.toLowerCase() !== '100-continue') return new FrameworkError('EXPECTATION_FAILED');
   const sent = rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
   // Node only returns the first value.
   const repeated = SINGLE.find((name) => sent.indexOf(name) !== sent.lastIndexOf(name));
-  return repeated && errorMessages.repeatedHeader(repeated);
+  return repeated ? new MalformedRequestError(errorMessages.repeatedHeader(repeated)) : undefined;
 }

@@ -57,8 +57,11 @@ export class KnownPaths {
   /** Answers a request that has no route: OPTIONS with what the path can do, anything else with an error. */
   respond(request: FastifyRequest, reply: FastifyReply, done: (error: Error) => void): void {
     const methods = request.method === 'OPTIONS' && this.methodsOf(request);
-    if (methods) void reply.status(204).headers(optionsOf(methods)).send();
-    else done(this.errorOf(request));
+    if (!methods) return done(this.errorOf(request));
+    // RFC 9110, section 9.3.7; RFC 10008, section 3.
+    reply.header('Allow', [...new Set([...methods, 'OPTIONS'])].sort().join(', '));
+    if (methods.has('QUERY')) reply.header('Accept-Query', '"application/json"');
+    void reply.status(204).send();
   }
 
   /** The error of a request whose method or path has no route. */
@@ -88,12 +91,4 @@ export class KnownPaths {
     }
     for (const method of methods) path.methods.add(method);
   }
-}
-
-/** Headers that say what a path can do (RFC 9110, section 9.3.7; RFC 10008, section 3). */
-function optionsOf(methods: ReadonlySet<string>): Record<string, string> {
-  return {
-    Allow: [...new Set([...methods, 'OPTIONS'])].sort().join(', '),
-    ...(methods.has('QUERY') && { 'Accept-Query': '"application/json"' }),
-  };
 }

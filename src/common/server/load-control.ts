@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import fastifyRateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -9,28 +9,32 @@ import {
   TooManyRequestsError,
 } from '../errors/index.js';
 import { contextOf } from '../request/index.js';
-import { FairShare, isTenant, ownerAt, type StreamLimits, StreamSlots } from '../http/index.js';
+import {
+  FairShare,
+  isTenant,
+  type Owner,
+  ownerAt,
+  ownerOf,
+  type StreamLimits,
+  StreamSlots,
+} from '../http/index.js';
 
 /** Limits of the load that a process accepts. */
-export interface LoadOptions extends RateLimitOptions {
-  /** Maximum number of requests to carry out at a time. */
-  readonly maxRunningRequests: number;
-  /** A request that would probably wait longer is rejected. Unit: milliseconds. */
-  readonly maxWaitMs: number;
-  /**
-   * Average event loop delay over a second above which requests are rejected; 0 disables the check. Unit:
-   * milliseconds.
-   */
-  readonly maxEventLoopDelayMs: number;
-}
-
-/** Maximum number of requests per minute; 0 means no limit. */
-interface RateLimitOptions {
-  readonly rateLimitTenant: number;
-  readonly rateLimitAddress: number;
-  /** Of one address, with invalid tokens. */
-  readonly rateLimitBadTokens: number;
-}
+export const LOAD_LIMITS = {
+  /** Maximum number of requests to carry out at a time. @default 128 */
+  maxRunningRequests: 128,
+  /** A request that would probably wait longer is rejected. Unit: milliseconds. @default 750 */
+  maxWaitMs: 750,
+  /** Average event loop delay over a second above which requests are rejected; 0: any. Unit: milliseconds. @default 2000 */
+  maxEventLoopDelayMs: 2_000,
+  /** Requests of a tenant per minute; 0: any number. @default 600000 */
+  rateLimitTenant: 600_000,
+  /** Requests of an address per minute; 0: any number. @default 600000 */
+  rateLimitAddress: 600_000,
+  /** Invalid tokens of an address per minute; 0: any number. @default 600 */
+  rateLimitBadTokens: 600,
+};
+type LoadOptions = Readonly<typeof LOAD_LIMITS>;
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -66,24 +70,18 @@ export async function useLoadControl(
   const { maxRunningRequests: maxInAll, maxWaitMs } = options;
   const requests = new FairShare({ maxInAll, maxWaitMs, hasShares: true });
   const rates = await rateLimits(fastify, options);
-  const ownerOf = ({ owner, ip }: FastifyRequest) => owner ?? ownerAt(ip);
 
   if (options.maxEventLoopDelayMs > 0) rejectWhileBlocked(fastify, options.maxEventLoopDelayMs);
   fastify.decorateRequest('load', null);
   fastify.decorate('streamSlots', new StreamSlots(limits, requests));
-  fastify.addHook('onRequest', (request, _reply, done) => {
-    if (!isControlled(request)) return done();
-    request.owner = ownerAt(request.ip, tenants.of(request));
-    const slot = beginning.slotFor(request.owner);
-    slot.take(() => {
-      setImmediate(() => slot.leave());
-      done();
-    });
-  });
   fastify.addHook('onRequest', async (request) => {
     if (!isControlled(request)) return;
-    await rates.count(request);
-    const rejection = requests.rejection(ownerOf(request));
+    const owner = (request.owner = ownerAt(request.ip, tenants.of(request)));
+    const slot = beginning.slotFor(owner);
+    await new Promise<void>((begin) => slot.take(begin));
+    setImmediate(() => slot.leave());
+    await rates.count(request, owner);
+    const rejection = requests.rejection(owner);
     if (rejection) throw rejection;
   });
   fastify.addHook('preHandler', (request, reply, done) => {
@@ -142,33 +140,27 @@ function giveUp(request: FastifyRequest, reply: FastifyReply): void {
 const WINDOW_MS = 60_000;
 
 /** Counts requests per minute, in the memory of this process. */
-async function rateLimits(fastify: FastifyInstance, options: RateLimitOptions) {
+async function rateLimits(fastify: FastifyInstance, options: LoadOptions) {
   await fastify.register(fastifyRateLimit, { global: false, timeWindow: WINDOW_MS });
-  const limiter = (max: number, keyGenerator?: (request: FastifyRequest) => string) =>
-    max === 0 ? undefined : fastify.createRateLimit({ max, ...(keyGenerator && { keyGenerator }) });
+  const limiter = (max: number, keyGenerator = ({ ip }: FastifyRequest) => ownerAt(ip).client) =>
+    max === 0 ? undefined : fastify.createRateLimit({ max, keyGenerator });
   const perAddress = limiter(options.rateLimitAddress);
   const perTenant = limiter(options.rateLimitTenant, ({ owner }) => owner?.client ?? '');
   const badTokens = limiter(options.rateLimitBadTokens);
-  const take = async (
-    limit: typeof perAddress,
-    request: FastifyRequest,
-    of: 'address' | 'tenant',
-  ): Promise<void> => {
-    const result = await limit?.(request);
-    if (result && !result.isAllowed && result.isExceeded)
-      throw new TooManyRequestsError(of, result.ttlInSeconds);
-  };
   return {
     /** @throws TooManyRequestsError */
-    async count(request: FastifyRequest): Promise<void> {
-      const isKnown = request.owner !== undefined && isTenant(request.owner);
-      if (!isKnown && request.headers.authorization !== undefined) {
+    async count(request: FastifyRequest, owner: Owner): Promise<void> {
+      if (!isTenant(owner) && request.headers.authorization !== undefined) {
         const bad = await badTokens?.(request, { increment: false });
         if (bad && !bad.isAllowed && bad.remaining === 0)
           throw new TooManyRequestsError('badTokens', bad.ttlInSeconds);
       }
-      await take(perAddress, request, 'address');
-      if (isKnown) await take(perTenant, request, 'tenant');
+      const limits = { address: perAddress, ...(isTenant(owner) && { tenant: perTenant }) };
+      for (const limit of ['address', 'tenant'] as const) {
+        const result = await limits[limit]?.(request);
+        if (result && !result.isAllowed && result.isExceeded)
+          throw new TooManyRequestsError(limit, result.ttlInSeconds);
+      }
     },
     /** Counts an invalid token. */
     async countBadToken(request: FastifyRequest): Promise<void> {
@@ -188,7 +180,7 @@ export class KnownTenants {
   /** The tenant of a request's token; undefined without a token, or if it was not verified recently. */
   of({ headers: { authorization } }: FastifyRequest): string | undefined {
     if (authorization === undefined) return undefined;
-    const key = hashOf(authorization);
+    const key = hash('sha256', authorization, 'base64');
     const known = this.tokens.get(key);
     this.tokens.delete(key);
     if (!known || known.expires <= Date.now()) return undefined;
@@ -201,7 +193,7 @@ export class KnownTenants {
     const { authorization } = request.headers;
     const { tenant, claims } = contextOf(request).caller ?? {};
     if (authorization === undefined || (status !== 401 && tenant === undefined)) return;
-    const key = hashOf(authorization);
+    const key = hash('sha256', authorization, 'base64');
     this.tokens.delete(key);
     // A verified token has `exp`; a caller that was identified in another way is not remembered.
     const expires = Number(claims?.exp) * 1_000;
@@ -210,10 +202,6 @@ export class KnownTenants {
     const [oldest] = this.tokens.keys();
     if (oldest !== undefined && this.tokens.size > MAX_TOKENS) this.tokens.delete(oldest);
   }
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64');
 }
 
 /** Time over which the delay is averaged. Unit: milliseconds. */
