@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { mongo } from 'mongoose';
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { Counter, Histogram } from 'prom-client';
 import { DatabaseTooSlowError, DatabaseUnavailableError } from '../errors/index.js';
-import { DURATION_BUCKETS, Metrics } from '../metrics/index.js';
+import { addGauge, DURATION_BUCKETS, Metrics } from '../metrics/index.js';
 
 /** Work that one command combines: new records, equal pages or counts, records by identifier, or changes. */
 const BATCH_KINDS = ['creates', 'equals', 'reads', 'updates'] as const;
@@ -22,8 +22,8 @@ export class DatabaseMetrics {
   /** When the connections in use were checked out, by server and number. */
   private readonly taken = new Map<string, number>();
 
-  constructor({ registry }: Metrics) {
-    const registers = [registry];
+  constructor(metrics: Metrics) {
+    const registers = [metrics.registry];
     this.commands = new Histogram({
       name: 'database_command_duration_seconds',
       help: 'Time that a command had a connection of the pool: from when it was sent to when it was answered.',
@@ -45,15 +45,8 @@ export class DatabaseMetrics {
       registers,
     });
     for (const reason of ['too_slow', 'unavailable'] as const) this.errors.inc({ reason }, 0);
-    const { taken } = this;
-    new Gauge({
-      name: 'database_connections_in_use',
-      help: 'Connections that carry out a command now.',
-      registers,
-      collect() {
-        this.set(taken.size);
-      },
-    });
+    const help = 'Connections that carry out a command now.';
+    addGauge(metrics, 'database_connections_in_use', help, () => this.taken.size);
   }
 
   /** Counts the commands of a client that has just connected. */

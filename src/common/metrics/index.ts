@@ -1,5 +1,5 @@
 import { Injectable, Module } from '@nestjs/common';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
 /** Metrics of the process itself: CPU, memory, event loop, garbage collection. */
 let ofProcess: Registry | undefined;
@@ -36,6 +36,12 @@ export class Metrics {
     }
     return ofProcess;
   }
+}
+
+/** Adds a gauge that is read at each scrape. */
+export function addGauge({ registry }: Metrics, name: string, help: string, read: () => number): void {
+  const collect = () => gauge.set(read());
+  const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect });
 }
 
 /** Makes the application's metrics injectable. */

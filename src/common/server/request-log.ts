@@ -1,8 +1,8 @@
 import { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { Counter, Histogram } from 'prom-client';
 import { ERROR_TABLE, errorMessages, OverloadedError, pathOf } from '../errors/index.js';
 import type { FairShare } from '../http/index.js';
-import { DURATION_BUCKETS, type Metrics } from '../metrics/index.js';
+import { addGauge, DURATION_BUCKETS, type Metrics } from '../metrics/index.js';
 import { contextOf, whenClosed } from '../request/index.js';
 
 /** Whether a request was rejected or given up because of load, time, or a dependency of the service. */
@@ -23,8 +23,8 @@ const NO_ROUTE = 'none';
  * Logs and counts the requests of a server, without queries and headers, which may be secret. No label of a metric contains
  * anything that clients choose. Call it before routes are added.
  */
-export function useRequestLog(fastify: FastifyInstance, { registry }: Metrics, slots: FairShare): void {
-  const registers = [registry];
+export function useRequestLog(fastify: FastifyInstance, metrics: Metrics, slots: FairShare): void {
+  const registers = [metrics.registry];
   const durations = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Time from the arrival of a request to the end of its answer, by the template of its route.',
@@ -47,21 +47,10 @@ export function useRequestLog(fastify: FastifyInstance, { registry }: Metrics, s
     registers,
   });
   let inFlight = 0;
-  const gauges = {
-    http_requests_in_flight: ['Requests whose answer is not whole, streams among them.', () => inFlight],
-    http_requests_running: ['Requests that have their turn.', () => slots.running],
-    http_requests_waiting: ['Requests that wait for their turn.', () => slots.waiting],
-  } as const;
-  for (const [name, [help, read]] of Object.entries(gauges)) {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  }
+  const gauge = addGauge.bind(undefined, metrics);
+  gauge('http_requests_in_flight', 'Requests whose answer is not whole, streams among them.', () => inFlight);
+  gauge('http_requests_running', 'Requests that have their turn.', () => slots.running);
+  gauge('http_requests_waiting', 'Requests that wait for their turn.', () => slots.waiting);
 
   fastify.addHook('onRequest', (_request, reply, done) => {
     inFlight += 1;
