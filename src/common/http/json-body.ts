@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorMessages, MalformedRequestError, toPointer, ValidationError } from '../errors/index.js';
 
 /** Names of nested fields with a special meaning for libraries: `_bsontype` would choose a database type. */
@@ -131,27 +132,13 @@ function malformed(): MalformedRequestError {
   return new MalformedRequestError(errorMessages.malformedJson);
 }
 
-/** Pieces of work that wait, the longest first. */
-const waiting: (() => void)[] = [];
-let isTaken = false;
+let lastSlice = Promise.resolve();
 
 /**
  * Waits until a piece of long work may go on: one in each turn of the event loop, whoever it is for, so that short
  * requests are served in between, however many long ones there are.
  */
 export function nextTimeSlice(): Promise<void> {
-  return new Promise((resolve) => {
-    waiting.push(resolve);
-    if (isTaken) return;
-    isTaken = true;
-    setImmediate(giveNext);
-  });
-}
-
-function giveNext(): void {
-  const next = waiting.shift();
-  isTaken = next !== undefined;
-  if (!next) return;
-  next();
-  setImmediate(giveNext);
+  lastSlice = lastSlice.then(() => nextTurn());
+  return lastSlice;
 }

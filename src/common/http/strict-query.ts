@@ -32,20 +32,18 @@ export function queryOf({ url }: HttpRequest): QueryParameters {
     if (pair === '') continue;
     const end = pair.includes('=') ? pair.indexOf('=') : pair.length;
     const [name, value] = [decode(pair.slice(0, end)), decode(pair.slice(end + 1))];
-    if (name === undefined || value === undefined)
-      throw new MalformedRequestError(errorMessages.malformedUrl);
     const known = parameters[name];
     parameters[name] = known === undefined ? value : [known, value].flat();
   }
   return parameters;
 }
 
-/** Decodes a text in which "+" is a space; undefined if it is not valid UTF-8. */
-function decode(text: string): string | undefined {
+/** Decodes a text in which "+" is a space. @throws MalformedRequestError if it is not valid UTF-8 */
+function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    return undefined;
+    throw new MalformedRequestError(errorMessages.malformedUrl);
   }
 }
 
