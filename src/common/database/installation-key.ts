@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectConnection } from '@nestjs/mongoose';
-import { type Connection, type Model, Schema, type Types } from 'mongoose';
+import { type Connection, type Model, Schema } from 'mongoose';
 import { reserveCollection } from './collections.js';
 import { OPERATION_LIMITS } from './database-limits.js';
 import { CRUD_CONNECTION } from './database-server.js';
@@ -13,7 +13,7 @@ const ID = 'cursors';
 
 interface StoredKey {
   _id: string;
-  value: Types.Buffer;
+  value: Buffer;
 }
 
 /** A secret that all processes over one database share without configuration, made once and stored there. */
@@ -51,11 +51,10 @@ export class InstallationKey {
       .findByIdAndUpdate(
         ID,
         { $setOnInsert: { value: this.known ?? randomBytes(KEY_BYTES) } },
-        { ...OPERATION_LIMITS, upsert: true, returnDocument: 'after' },
+        { ...OPERATION_LIMITS, promoteBuffers: true, upsert: true, returnDocument: 'after' },
       )
       .lean();
     const { value } = await this.database.call(() => query.exec());
-    // A lean read returns the driver's own type of bytes.
-    return (this.known = Buffer.from((value as unknown as { buffer: Uint8Array }).buffer));
+    return (this.known = value);
   }
 }

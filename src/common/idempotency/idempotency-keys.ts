@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import { InjectModel, Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
-import { Model, mongo, Schema as MongooseSchema, Types } from 'mongoose';
+import { Model, type mongo, Schema as MongooseSchema, Types } from 'mongoose';
 import { CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../database/index.js';
 import {
   DuplicateValueError,
@@ -155,11 +155,13 @@ export class IdempotencyKeys {
     return found?.answer;
   }
 
+  /** What a unit of work has returned, if it was committed and the response to its request is not stored yet. */
   async findResult(_id: string): Promise<{ readonly result?: unknown } | undefined> {
     const find = () => this.results.findOne({ _id }, { ...OPERATION_LIMITS });
     return (await this.database.call(find)) ?? undefined;
   }
 
+  /** Stores what a unit of work returns, by its own transaction. @throws DuplicateValueError if there is a result */
   async storeResult(_id: string, result: unknown, transaction: Database): Promise<void> {
     const stored = { _id, ...expiring(), ...(result !== undefined && { result }) };
     await transaction.call(() => this.results.insertOne(stored, { ...transaction.limits }));
@@ -186,7 +188,8 @@ export class IdempotencyKeys {
   }
 
   private async find(id: string): Promise<IdempotencyKey | undefined> {
-    const query = this.keys.findById(id, null, { ...OPERATION_LIMITS }).lean<IdempotencyKey>();
+    const options = { ...OPERATION_LIMITS, promoteBuffers: true };
+    const query = this.keys.findById(id, null, options).lean<IdempotencyKey>();
     const found = (await this.database.call(() => query.exec())) ?? undefined;
     return found?.answer ? { ...found, answer: await decompressed(found.answer) } : found;
   }
@@ -218,11 +221,5 @@ async function compressed({ body, ...response }: Replay): Promise<Replay> {
 }
 
 async function decompressed({ coding, ...response }: Replay): Promise<Replay> {
-  const body = bytesOf(response.body);
-  return { ...response, body: coding ? await promisify(gunzip)(body) : body };
-}
-
-/** A lean read returns the driver's own type of bytes. */
-function bytesOf(body: Buffer | mongo.Binary): Buffer {
-  return Buffer.isBuffer(body) ? body : Buffer.from(body.value());
+  return coding ? { ...response, body: await promisify(gunzip)(response.body) } : response;
 }

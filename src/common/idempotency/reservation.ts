@@ -4,6 +4,7 @@ import { Types } from 'mongoose';
 import type { Database } from '../database/index.js';
 import { DuplicateValueError } from '../errors/index.js';
 import { contextOf, type HttpRequest } from '../request/index.js';
+import type { IdempotencyKeys } from './idempotency-keys.js';
 
 /** How to find and store a record with a known identifier. */
 export interface InsertSteps<T> {
@@ -11,13 +12,6 @@ export interface InsertSteps<T> {
   find(id: Types.ObjectId): Promise<T | undefined>;
   /** Stores the record; without an identifier, as usual. */
   insert(id?: Types.ObjectId): Promise<T>;
-}
-
-/** Where the results of units of work are until the response to their request is stored. */
-interface UnitResults {
-  findResult(id: string): Promise<{ readonly result?: unknown } | undefined>;
-  /** Stores a result by the unit's own transaction. @throws DuplicateValueError if there is one */
-  storeResult(id: string, result: unknown, transaction: Database): Promise<void>;
 }
 
 /** A unit of work of a request with a key. However often the request is repeated, it is committed once. */
@@ -45,7 +39,7 @@ export class Reservation {
     private readonly seed: Types.ObjectId,
     /** Whether an earlier attempt may have stored something. */
     readonly resumed: boolean,
-    private readonly results: UnitResults,
+    private readonly keys: IdempotencyKeys,
     private readonly item = '',
     /** Identifiers of the results of units that this attempt has stored. */
     readonly resultIds: string[] = [],
@@ -82,7 +76,7 @@ export class Reservation {
   /** The reservation for one item, such as its number. Its records keep their identifiers in later attempts. */
   ofItem(name: number | string): Reservation {
     const item = this.item === '' ? String(name) : `${this.item} ${name}`;
-    return new Reservation(this.id, this.owner, this.seed, this.resumed, this.results, item, this.resultIds);
+    return new Reservation(this.id, this.owner, this.seed, this.resumed, this.keys, item, this.resultIds);
   }
 
   /** The next unit of work of the request. */
@@ -91,10 +85,10 @@ export class Reservation {
     const id = this.idOf('unit of work', number).toHexString();
     return {
       reservation: () => this.ofItem(`unit ${number}`),
-      result: () => this.results.findResult(id),
+      result: () => this.keys.findResult(id),
       store: (result, transaction) => {
         this.resultIds.push(id);
-        return this.results.storeResult(id, result, transaction);
+        return this.keys.storeResult(id, result, transaction);
       },
     };
   }
