@@ -65,10 +65,10 @@ function settingsFrom(read: Reader) {
     worker: read.oneOf('WORKER', ['inline', 'off'], 'inline'),
     workerPort: read.port('WORKER_PORT'),
     webhookAllowPrivate: read.flag('WEBHOOK_ALLOW_PRIVATE'),
-    corsOrigins: read.origins('CORS_ORIGINS'),
+    corsOrigins: read.list('CORS_ORIGINS', originViolation),
     logLevel: read.oneOf('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     bodyLimit: read.wholeNumber('BODY_LIMIT', 1_048_576, 1, 1_073_741_824),
-    trustedProxies: read.networks('TRUSTED_PROXIES'),
+    trustedProxies: read.list('TRUSTED_PROXIES', networkViolation),
     maxRunningRequests: read.wholeNumber('MAX_RUNNING_REQUESTS', 128, 8, 100_000),
     maxWaitMs: read.wholeNumber('MAX_WAIT_MS', 750, 1, 4_000),
     maxEventLoopDelayMs: read.wholeNumber('MAX_EVENT_LOOP_DELAY_MS', 2_000, 0, 60_000),
@@ -90,20 +90,27 @@ function rejectContradictions({ jwtSecret, jwtJwksUrl }: Environment): void {
     );
 }
 
+/** A host that a connection reaches without a network. */
+const THIS_HOST = /^(localhost|127\.[\d.]+|\[?::1\]?)$/;
+
 function requireForProduction(environment: Environment, verifiesTokens: boolean): void {
   const { mongodbUri = '', mongodbAllowPlain, webhookAllowPrivate, jwtSecret, jwtJwksUrl } = environment;
   const check = (variable: string, isMet: boolean, detail: string) => {
     if (!isMet) throw new ConfigurationError(variable, detail);
   };
   check('MONGODB_URI', mongodbUri !== '', 'is required in production: a mongodb:// or mongodb+srv:// URI');
+  const { hosts, srvHost, tls, rejectUnauthorized, checkServerIdentity } = new mongo.MongoClient(mongodbUri)
+    .options as mongo.MongoOptions & { checkServerIdentity?: unknown };
+  const isHere = ({ host = '', socketPath }: mongo.HostAddress) =>
+    socketPath !== undefined || THIS_HOST.test(host);
   check(
     'MONGODB_URI',
-    mongodbAllowPlain || !isPlain(mongodbUri),
+    tls || mongodbAllowPlain || (srvHost === undefined && hosts.every(isHere)),
     'must have tls=true in production, unless the MongoDB is on this host; MONGODB_ALLOW_PLAIN=true goes without',
   );
   check(
     'MONGODB_URI',
-    !acceptsAnyCertificate(mongodbUri),
+    !tls || (rejectUnauthorized !== false && checkServerIdentity === undefined),
     'must not turn the check of certificates off in production; name the authority with tlsCAFile',
   );
   check(
@@ -116,24 +123,6 @@ function requireForProduction(environment: Environment, verifiesTokens: boolean)
     !verifiesTokens || jwtSecret !== undefined || jwtJwksUrl !== undefined,
     'is required in production unless JWT_JWKS_URL is set: a secret of at least 32 bytes',
   );
-}
-
-/** Whether a connection to another host has no TLS. */
-function isPlain(uri: string): boolean {
-  const { hosts, srvHost, tls } = new mongo.MongoClient(uri).options;
-  const isHere = ({ host, socketPath }: mongo.HostAddress) => socketPath !== undefined || isThisHost(host);
-  return !tls && (srvHost !== undefined || !hosts.every(isHere));
-}
-
-/** Whether a TLS connection would accept any server. */
-function acceptsAnyCertificate(uri: string): boolean {
-  const { tls, rejectUnauthorized, checkServerIdentity } = new mongo.MongoClient(uri)
-    .options as mongo.MongoOptions & { checkServerIdentity?: unknown };
-  return tls && (rejectUnauthorized === false || checkServerIdentity !== undefined);
-}
-
-function isThisHost(host = ''): boolean {
-  return /^(localhost|127\.[\d.]+|\[?::1\]?)$/.test(host);
 }
 
 /** Reads one variable per call and rejects invalid values. */
@@ -213,22 +202,8 @@ class Reader {
     return this.valid(name, isScope, 'must be one scope, without spaces, quotation marks and backslashes');
   }
 
-  origins(name: string): string[] {
-    return this.list(name, originViolation);
-  }
-
-  networks(name: string): string[] {
-    return this.list(name, networkViolation);
-  }
-
-  private valid(name: string, isValid: (value: string) => boolean, rule: string): string | undefined {
-    const value = this.text(name);
-    if (value === undefined || isValid(value)) return value;
-    throw new ConfigurationError(name, rule);
-  }
-
   /** @param violationOf returns what is wrong with an entry, and what would be right */
-  private list(name: string, violationOf: (entry: string) => string | undefined): string[] {
+  list(name: string, violationOf: (entry: string) => string | undefined): string[] {
     const entries = (this.text(name) ?? '').split(',').map((entry) => entry.trim());
     return entries
       .filter((entry) => entry !== '')
@@ -237,6 +212,12 @@ class Reader {
         if (violation === undefined) return entry;
         throw new ConfigurationError(name, `has ${JSON.stringify(entry)}, ${violation}`);
       });
+  }
+
+  private valid(name: string, isValid: (value: string) => boolean, rule: string): string | undefined {
+    const value = this.text(name);
+    if (value === undefined || isValid(value)) return value;
+    throw new ConfigurationError(name, rule);
   }
 }
 
