@@ -27,18 +27,9 @@ export async function createApp(
   environment: Environment,
   { api, ...options }: AppOptions = {},
 ): Promise<NestFastifyApplication> {
-  const app = await createBareApp(root, environment, options);
+  const app = await createCrudApp(root, { ...environment, ...options, docs: false });
   if (environment.docs === 'on') useServiceSwaggerUi(app, environment, api);
   return app;
-}
-
-/** Creates the same application without its explorer. */
-export function createBareApp(
-  root: Type<unknown> | DynamicModule,
-  environment: Environment,
-  { log, limits }: Omit<AppOptions, 'api'> = {},
-): Promise<NestFastifyApplication> {
-  return createCrudApp(root, { ...environment, docs: false, log, limits });
 }
 
 const LICENSE = { name: 'MIT', url: 'https://opensource.org/license/mit' };

@@ -8,7 +8,7 @@ export const started = start(
   async (environment, database) => {
     const { Logger } = await import('@nestjs/common');
     const { NestFactory } = await import('@nestjs/core');
-    const { createBareApp } = await import('./app.setup.js');
+    const { createApp } = await import('./app.setup.js');
     const { shutDownWorkerOnSignal, WorkerModule, WorkerPortModule } = await import('./app.worker.js');
     const { createLog, PinoLogger } = await import('./common/server/index.js');
     const log = createLog(environment.logLevel);
@@ -22,7 +22,8 @@ export const started = start(
       logger.log('Working; set WORKER_PORT to a port for its health and metrics');
       return;
     }
-    const app = await createBareApp(WorkerPortModule.forRoot(worker, environment), environment, { log });
+    const root = WorkerPortModule.forRoot(worker, environment);
+    const app = await createApp(root, { ...environment, docs: 'off' }, { log });
     await app.listen(environment.workerPort, environment.host);
     logger.log(`Working; health and metrics are at ${await app.getUrl()}`);
   },

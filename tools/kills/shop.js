@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { Prop, Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
 import { AppModule } from '../../dist/app.module.js';
-import { createApp, createBareApp } from '../../dist/app.setup.js';
+import { createApp } from '../../dist/app.setup.js';
 import { WorkerModule, WorkerPortModule } from '../../dist/app.worker.js';
 import { CrudModule } from '../../dist/common/crud/index.js';
 import { IsReference, IsText } from '../../dist/common/fields/index.js';
@@ -49,7 +49,8 @@ if (process.argv[2] === 'worker') {
   await start({ portVariable: 'WORKER_PORT', verifiesTokens: false }, async (environment, database) => {
     const root = withShop(WorkerModule.forRoot(environment, database));
     const worker = await NestFactory.createApplicationContext(root, { logger: false, abortOnError: false });
-    const app = await createBareApp(WorkerPortModule.forRoot(worker, environment), environment);
+    const ofPort = WorkerPortModule.forRoot(worker, environment);
+    const app = await createApp(ofPort, { ...environment, docs: 'off' });
     await app.listen(environment.workerPort, environment.host);
   });
 } else {
