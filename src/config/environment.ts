@@ -42,7 +42,11 @@ export function readEnvironment(
   { verifiesTokens = true }: EnvironmentOptions = {},
 ): Environment {
   const environment = settingsFrom(new Reader(variables));
-  rejectContradictions(environment);
+  if (environment.jwtSecret && environment.jwtJwksUrl)
+    throw new ConfigurationError(
+      'JWT_JWKS_URL',
+      'cannot stand beside JWT_SECRET: one key source verifies every token. Unset one of them',
+    );
   if (environment.nodeEnv === 'production') requireForProduction(environment, verifiesTokens);
   return environment;
 }
@@ -80,14 +84,6 @@ function settingsFrom(read: Reader) {
     metrics: read.oneOf('METRICS', ['on', 'off'], 'on'),
     metricsToken: read.bearerToken('METRICS_TOKEN', 32),
   };
-}
-
-function rejectContradictions({ jwtSecret, jwtJwksUrl }: Environment): void {
-  if (jwtSecret && jwtJwksUrl)
-    throw new ConfigurationError(
-      'JWT_JWKS_URL',
-      'cannot stand beside JWT_SECRET: one key source verifies every token. Unset one of them',
-    );
 }
 
 /** A host that a connection reaches without a network. */

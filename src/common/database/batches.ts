@@ -55,7 +55,8 @@ export class Batches<Item, Result> {
    * @throws the error of its step, and DatabaseTooSlowError if its step does not begin in time
    */
   add(item: Item, key = ''): Promise<Result> {
-    const kind = this.kindOf(key);
+    const kind = this.kinds.get(key) ?? { waiting: [], underWay: 0 };
+    this.kinds.set(key, kind);
     return new Promise((done, failed) => {
       kind.waiting.push({ item, since: performance.now(), done, failed });
       if (kind.underWay >= (this.options.atOnce ?? 1)) return;
@@ -68,14 +69,6 @@ export class Batches<Item, Result> {
   async drain(): Promise<void> {
     this.draining.abort();
     await Promise.all(this.runs);
-  }
-
-  private kindOf(key: string): Kind<Item, Result> {
-    const known = this.kinds.get(key);
-    if (known) return known;
-    const kind = { waiting: [], underWay: 0 };
-    this.kinds.set(key, kind);
-    return kind;
   }
 
   private async run(key: string, kind: Kind<Item, Result>): Promise<void> {

@@ -25,16 +25,9 @@ export class Metrics {
   }
 
   private async renderNow(): Promise<string> {
-    return (await this.registry.metrics()) + (await this.ofProcess().metrics());
-  }
-
-  /** Created at the first scrape, since observing takes time that a process without scrapes need not spend. */
-  private ofProcess(): Registry {
-    if (!ofProcess) {
-      ofProcess = new Registry();
-      collectDefaultMetrics({ register: ofProcess });
-    }
-    return ofProcess;
+    // Created at the first scrape, since observing takes time that a process without scrapes need not spend.
+    if (!ofProcess) collectDefaultMetrics({ register: (ofProcess = new Registry()) });
+    return (await this.registry.metrics()) + (await ofProcess.metrics());
   }
 }
 

@@ -67,7 +67,7 @@ export function boundQueuedResponses(server: Server): void {
   server.on('request', (request, response) => {
     const { socket } = request;
     // Those that came with the last one are read already.
-    if (isClosing(socket)) return;
+    if (closing.has(socket)) return;
     // Reset before its first request was read. A connection to a Unix domain socket has no address anyway.
     if (socket.remoteAddress === undefined && typeof server.address() !== 'string') {
       socket.destroy();
@@ -98,7 +98,7 @@ function closeWaiting(responses: Iterable<ServerResponse>): void {
 
 /** Answers and logs bytes that Node cannot read as HTTP. */
 export function respondToBroken(cause: { code?: string }, socket: Socket, log: FastifyBaseLogger): void {
-  if (isClosing(socket)) return;
+  if (closing.has(socket)) return;
   if (cause.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -131,7 +131,7 @@ const LINGER_MS = 1_000;
 /** Maximum remainder of a body to read and discard so that the connection can be kept. Unit: bytes. */
 const SMALL_REST = 65_536;
 
-/** Connections that close after the current response. */
+/** Connections that close after the current response, so that later requests get none. */
 const closing = new WeakSet<Socket>();
 
 /**
@@ -161,11 +161,6 @@ export function closeInStages(socket: Socket): void {
   socket.destroySoon = () => endInStages(socket);
 }
 
-/** Whether the last response of a connection has been sent, so that later requests get none. */
-export function isClosing(socket: Socket): boolean {
-  return closing.has(socket);
-}
-
 /**
  * Closes a connection in stages (RFC 9112, section 9.6): bytes that still arrive would cause a reset, and the client may
  * lose its response.
@@ -178,7 +173,7 @@ function endInStages(socket: Socket, last = ''): void {
 }
 
 /** Reads nothing more from a connection. Node would go on: to throw away the rest of a body, or to read the next request. */
-export function stopReading(socket: Socket): void {
+function stopReading(socket: Socket): void {
   socket.pause();
   socket.resume = () => socket;
 }

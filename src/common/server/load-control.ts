@@ -71,11 +71,12 @@ export async function useLoadControl(
   const requests = new FairShare({ maxInAll, maxWaitMs, hasShares: true });
   const rates = await rateLimits(fastify, options);
 
-  if (options.maxEventLoopDelayMs > 0) rejectWhileBlocked(fastify, options.maxEventLoopDelayMs);
+  const delay = options.maxEventLoopDelayMs > 0 ? delayOfEventLoop(fastify) : () => 0;
   fastify.decorateRequest('load', null);
   fastify.decorate('streamSlots', new StreamSlots(limits, requests));
   fastify.addHook('onRequest', async (request) => {
     if (!isControlled(request)) return;
+    if (delay() > options.maxEventLoopDelayMs) throw new OverloadedError();
     const owner = (request.owner = ownerAt(request.ip, tenants.of(request)));
     const slot = beginning.slotFor(owner);
     await new Promise<void>((begin) => slot.take(begin));
@@ -209,8 +210,8 @@ const SAMPLE_MS = 1_000;
 /** How often the event loop is measured, which counts as part of its delay. Unit: milliseconds. */
 const RESOLUTION_MS = 10;
 
-/** Rejects requests while the average delay of the event loop over the last second is above the maximum. */
-function rejectWhileBlocked(fastify: FastifyInstance, maxMs: number): void {
+/** Measures the event loop. @returns its average delay over the last second. Unit: milliseconds */
+function delayOfEventLoop(fastify: FastifyInstance): () => number {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   let average = 0;
   const sample = () => {
@@ -225,7 +226,5 @@ function rejectWhileBlocked(fastify: FastifyInstance, maxMs: number): void {
     histogram.disable();
     done();
   });
-  fastify.addHook('onRequest', (request, _reply, done) => {
-    done(average > maxMs && isControlled(request) ? new OverloadedError() : undefined);
-  });
+  return () => average;
 }

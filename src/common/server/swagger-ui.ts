@@ -50,7 +50,9 @@ function createApiDocument(app: INestApplication, api: ApiDescription): OpenAPIO
   if (api.license) builder.setLicense(api.license.name, api.license.url);
   for (const [tag, description] of Object.entries(api.tags ?? {})) builder.addTag(tag, description);
   const document = explicit(SwaggerModule.createDocument(app, builder.build()));
-  return inVersion31({ ...document, ...(api.webhooks && { webhooks: api.webhooks(app) }) });
+  const all = { ...document, ...(api.webhooks && { webhooks: api.webhooks(app) }) };
+  // The first version with webhooks, and whose schemas are JSON Schema.
+  return { ...(converted(all) as OpenAPIObject), openapi: '3.1.0' };
 }
 
 /** Without top bar and servers. Every text has a contrast of 4.5 and more, and no operation is wider than a phone. */
@@ -226,11 +228,6 @@ function explicit(document: OpenAPIObject): OpenAPIObject {
     }
   }
   return document;
-}
-
-/** The document as OpenAPI 3.1 writes it, which is the first version with webhooks, and whose schemas are JSON Schema. */
-function inVersion31(document: OpenAPIObject): OpenAPIObject {
-  return { ...(converted(document) as OpenAPIObject), openapi: '3.1.0' };
 }
 
 /** In the schemas of OpenAPI 3.0, which Nest writes, members of their own say that null is a value, and a bound is not. */
