@@ -35,10 +35,8 @@ export const KIND_CASES: MisuseCases = {
   'the field "pages" of kinds.short is of another type than that of kinds.long. Rename one.': {
     kinds: { long: Long, short: Short },
   },
-  'references.next.onDelete cannot be "unset", since the schema requires the field.': {
-    kinds,
-    references: { next: { to: Note, onDelete: 'unset' } },
-  },
+  'references.next.onDelete cannot be "unset", since the field is required, or in a list of objects. Write "restrict", "cascade" or "ignore".':
+    { kinds, references: { next: { to: Note, onDelete: 'unset' } } },
   'fields.pages is required in a create, which callers who may not write it could not make. Make it optional.':
     { kinds, isolationFields, fields: { pages: { write: () => false } } },
 };

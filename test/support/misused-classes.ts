@@ -44,7 +44,7 @@ export class Note extends NoteInput {
 /** Options that are right. */
 export const notes: CrudOptions<Note, NoteInput> = { entity: Note, input: NoteInput, name: 'notes' };
 /** How a class that is undefined is mended. */
-export const cycle = 'Pass a class; if it is imported from a file that imports this one, break that cycle.';
+export const cycle = 'Pass it; if it is imported from a file that imports this one, break that cycle.';
 
 export class Plain {}
 export class HalfValidated extends NoteInput {

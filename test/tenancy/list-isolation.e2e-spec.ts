@@ -144,7 +144,7 @@ it.each<[string, object]>([
   const isolationFields = { all: { owner: claim('sub') } };
   expect(() => feature({ name: 'outers', schema, isolationFields })).toThrow(
     new Error(
-      'CrudModule.forFeature(Outer): isolationFields.all names "owner", which can hold an object. Isolate by a single value, or by a list of single values.',
+      'CrudModule.forFeature(Outer): isolationFields.all names "owner", which is no single value of the record itself, nor a list of them. Choose another field.',
     ),
   );
 });

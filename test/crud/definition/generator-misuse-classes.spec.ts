@@ -46,24 +46,21 @@ describe('a wrong class stops the start with one sentence', () => {
   @Controller('elsewhere')
   class Elsewhere extends CrudController(notes) {}
 
-  const importCycle = 'If it is imported from a file that imports this one, break that cycle.';
+  const members = 'It takes controller, service, providers, imports.';
+  const list = 'must be a list; if an entry is undefined, break the cycle of imports.';
   const generic = 'does not extend the generated';
   const foreign = 'of other options. Write: class';
   const same = 'with the same options.';
   const uninjected =
     'has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.';
   const cases: MisuseCases = {
-    'the second argument must be an object. It takes controller, service, providers, imports.': [
-      null as never,
-    ],
-    'the second argument has no "controler". Did you mean "controller"?': { controler: Plain },
-    'the second argument has no "guards". It takes controller, service, providers, imports.': { guards: [] },
+    [`the second argument must be an object. ${members}`]: [null as never],
+    [`the second argument has no "controler". ${members}`]: { controler: Plain },
     [`controller is undefined. ${cycle}`]: { controller: undefined },
     [`service is undefined. ${cycle}`]: { service: undefined },
     'service must be a class.': { service: {} },
-    'providers must be a list.': { providers: {} },
-    [`providers[0] is undefined. ${importCycle}`]: { providers: [undefined] },
-    [`imports[1] is undefined. ${importCycle}`]: { imports: [Plain, undefined] },
+    [`providers ${list}`]: [{ providers: {} }, { providers: [undefined] }],
+    [`imports ${list}`]: { imports: [Plain, undefined] },
     [`Plain ${generic} controller. Write: class Plain extends CrudController(options).`]: {
       controller: Plain,
     },
@@ -96,14 +93,10 @@ describe('a wrong class stops the start with one sentence', () => {
       expect(() => CrudModule.forFeature(notes, { controller: Pinning, service })).not.toThrow();
   });
 
-  const missing = 'the options are missing. Pass { entity, input, name }.';
-  it.each<[unknown, string]>([
-    [undefined, missing],
-    [null, missing],
-    ['notes', missing],
-    [{}, `entity is undefined. ${cycle}`],
-  ])('a resource, or a class, that is made before its options: %j', (options, fault) => {
-    const wrong = new Error(`CrudModule.forFeature(undefined): ${fault}`);
+  it.each([
+    ...[undefined, null, 'notes', {}],
+  ])('a resource, or a class, that is made before its options: %j', (options) => {
+    const wrong = new Error(`CrudModule.forFeature(undefined): entity is undefined. ${cycle}`);
     expect(() => CrudModule.forFeature(options as never)).toThrow(wrong);
     expect(() => CrudService.for(options as never)).toThrow(wrong);
     expect(() => CrudController(options as never)).toThrow(wrong);

@@ -52,13 +52,17 @@ describe('an entity that cannot be a resource stops the start with one sentence'
     [noText('Textless'), wrong.Textless],
     [noText('Note'), Note, { schema: SchemaFactory.createForClass(wrong.Textless) }],
     [
-      'the input field "text" is no list, and Listed.text in the schema is one.',
+      'the input field "text" is of the kind "string", which Listed.text, of the schema type Array, cannot hold.',
       wrong.Listed,
       { input: TextOnly },
     ],
     [unsetBy('owner'), wrong.Owned],
     [unsetBy('label'), wrong.Labelled],
-    ['references.owner.onDelete cannot be "unset", since the schema requires the field.', wrong.Owned, unset],
+    [
+      'references.owner.onDelete cannot be "unset", since the field is required, or in a list of objects. Write "restrict", "cascade" or "ignore".',
+      wrong.Owned,
+      unset,
+    ],
     [`entity is undefined. ${cycle}`, undefined],
     ['entity must be a class.', 'Note'],
   ])('%s', (sentence, entity, change) => {

@@ -148,7 +148,7 @@ it('a reference inside a list of objects cannot be unset when its target is dele
     references: { 'leaves.node': { to: nodes.entity, onDelete: 'unset' as const } },
   };
   const message =
-    'CrudModule.forFeature(Bag): references.leaves.node.onDelete cannot be "unset", since "leaves" is a list of objects. Write "restrict", "cascade" or "ignore".';
+    'CrudModule.forFeature(Bag): references.leaves.node.onDelete cannot be "unset", since the field is required, or in a list of objects. Write "restrict", "cascade" or "ignore".';
   expect(() => feature(bags)).toThrow(new Error(message));
 });
 

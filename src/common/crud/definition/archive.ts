@@ -97,31 +97,22 @@ interface Checked {
 
 /** Checks the option `archive`: its field, and that isolation decides whose archived records a caller sees. */
 export function checkArchive({ options, schema, isolation, archive, inputFields, fail }: Checked): void {
-  if (!archive) {
-    if (options.routes?.restore) fail('routes.restore needs an archive. Add archive: { field }.');
-    return;
-  }
+  if (!archive) return;
   const { field } = archive;
-  const type = (typeof field === 'string' ? schema.path(field) : undefined) as SchemaType | undefined;
+  const type = schema.path(field) as SchemaType | undefined;
   const { default: preset, immutable } = (type?.options ?? {}) as { default?: unknown; immutable?: unknown };
-  failIf(fail, `archive.field names "${String(field)}", `, {
-    'which the schema does not have.': !type,
-    'which the service sets itself. Choose another field.': SERVICE_FIELDS.includes(field),
-    [`of the schema type ${type?.instance}. Choose a date.`]: type?.instance !== 'Date',
-    'which live records could not be without. Make it optional, changeable, without a default.':
-      type?.isRequired || preset !== undefined || immutable,
-    'which clients may send. Remove it from the input class.': inputFields.includes(field),
-    'which isolates records. Choose another field.': Object.values(isolation).some(
-      (fields) => field in fields,
-    ),
-  });
+  const isOptional = type?.instance === 'Date' && !type.isRequired && preset === undefined && !immutable;
+  const scopes = [options.visible ?? {}, ...Object.values(isolation)];
   const { get, count, update, del } = isolation;
   const twofold = fieldOfTwoSources([get, count, update, del]);
-  failIf(fail, '', {
-    [`visible names "${field}", as archive does. Remove it there.`]: field in (options.visible ?? {}),
-    [`archive cannot tell whose archived records are, since "${twofold}" has several sources in get, count, update and del. Give it one.`]:
+  failIf(fail, 'archive', {
+    [`.field names "${field}", which is not an optional date of the schema that can change and has no default.`]:
+      !isOptional || SERVICE_FIELDS.includes(field),
+    [`.field names "${field}", which the input class, visible or isolationFields name as well. Choose another field.`]:
+      inputFields.includes(field) || scopes.some((fields) => field in fields),
+    [` cannot tell whose archived records are, since "${twofold}" has several sources in get, count, update and del. Give it one.`]:
       twofold !== undefined,
-    'archive needs to know whose archived records are. Add isolationFields.update and isolationFields.del, such as { tenant: currentTenant }.':
+    ' needs to know whose archived records are. Add isolationFields.update and isolationFields.del, such as { tenant: currentTenant }.':
       isOpen(archive.isolation.get) || isOpen(archive.isolation.count),
   });
 }

@@ -11,6 +11,8 @@ import { flatFields, type IsolationFields } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction, CrudReference } from '../options/crud-options.js';
 import { entryTypeOf, hasMiddleware, isDeclared, listsOn, schemaOf } from './schema-paths.js';
+import { WORDS } from '../search/words.js';
+import { OUTBOX } from '../store/outbox.js';
 import { HOLDS } from '../store/reference-holds.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { isRequiredByKind, type Kinds } from './kinds.js';
@@ -77,49 +79,39 @@ export function checkFields(checked: Checked): void {
   const unknownField = [...writeOnly].find((name) => !names.includes(name));
   if (unknownField !== undefined) fail(`writeOnly names "${unknownField}", which is not an input field.`);
   checkIsolation(checked, names);
-  if (schema.path(HOLDS) || schema.pathType(HOLDS) === 'nested')
-    fail(`the schema has "${HOLDS}", where writes that refer to a record are noted. Rename the field.`);
-  for (const [field, value] of Object.entries(options.visible ?? {})) {
-    const type = schema.path(field) as SchemaType | undefined;
-    failIf(fail, 'visible', {
-      [` names "${field}", which the schema does not have.`]: !type,
-      [`.${field} is ${JSON.stringify(value)}, which a schema type ${type?.instance} cannot hold.`]:
-        value !== null && !canHold(type, value),
-    });
+  const taken = [HOLDS, OUTBOX, WORDS].find((name) => isDeclared(schema, name));
+  if (taken !== undefined)
+    fail(`the schema has "${taken}", which the generator stores with a record. Rename the field.`);
+  const { output, parent, visible = {} } = options;
+  const hides = (typeof output === 'object' ? output.hides : undefined) ?? [];
+  for (const [option, names] of Object.entries({ visible: Object.keys(visible), 'output.hides': hides })) {
+    const stray = names.find((name) => !isDeclared(schema, name));
+    if (stray !== undefined) fail(`${option} names "${stray}", which the schema does not have.`);
+  }
+  for (const [field, value] of Object.entries(visible)) {
+    if (!canHold(schema.path(field), value))
+      fail(`visible.${field} is ${JSON.stringify(value)}, which the field cannot hold.`);
   }
   const unique = schema.indexes().filter(([, index]) => index.unique);
-  for (const name of (options.globallyUnique ?? []) as readonly string[]) {
-    failIf(fail, `globallyUnique names "${name}", `, {
-      'which has no unique index. Write @Prop({ unique: true }), or leave it out.': !unique.some(
-        ([keys]) => name in keys,
-      ),
-    });
-  }
-  const { output, parent } = options;
-  const hides = (typeof output === 'object' ? output.hides : undefined) ?? [];
-  const strange = hides.find((path) => !isDeclared(schema, path));
-  if (strange !== undefined) fail(`output.hides names "${strange}", which the schema does not have.`);
-  if (parent) {
-    const type = schema.path(parent.field) as SchemaType | undefined;
-    failIf(fail, `parent.field names "${String(parent.field)}", `, {
-      'which the schema does not have.': !type,
-      'which is not a single value. A record has one parent.': isOpenType(type, ['Array', ...OPEN]),
-    });
-  }
+  const plain = options.globallyUnique?.find((name) => !unique.some(([keys]) => name in keys));
+  if (plain !== undefined)
+    fail(
+      `globallyUnique names "${plain}", which has no unique index. Write @Prop({ unique: true }), or leave it out.`,
+    );
+  const above = parent && (schema.path(parent.field) as SchemaType | undefined);
+  if (parent && (!above || isOpenType(above, ['Array', ...OPEN])))
+    fail(`parent.field names "${parent.field}", which is not a single value of the schema. Choose another.`);
   for (const [path, { onDelete }] of Object.entries(options.references ?? {})) {
     const type = schema.path(path) as SchemaType | undefined;
     const instance = (entryTypeOf(type) ?? type)?.instance ?? '';
-    const list = listsOn(schema, path).find((outer) => outer !== path);
     // A list only loses an entry.
     const isRequired = (type?.isRequired || isRequiredByKind(kinds, path)) && type?.instance !== 'Array';
+    const isInList = listsOn(schema, path).some((outer) => outer !== path);
     failIf(fail, 'references', {
-      [` names "${path}", which the schema does not have.`]: !type,
-      [`.${path} is of the schema type ${instance}, which holds no identifier.`]:
+      [` names "${path}", which is not a field of the schema that can hold an identifier.`]:
         !FITTING.identifier?.includes(instance),
-      [`.${path}.onDelete cannot be "unset", since the schema requires the field.`]:
-        onDelete === 'unset' && isRequired,
-      [`.${path}.onDelete cannot be "unset", since "${list}" is a list of objects. Write "restrict", "cascade" or "ignore".`]:
-        onDelete === 'unset' && list !== undefined,
+      [`.${path}.onDelete cannot be "unset", since the field is required, or in a list of objects. Write "restrict", "cascade" or "ignore".`]:
+        onDelete === 'unset' && (isRequired || isInList),
     });
   }
 }
@@ -137,8 +129,7 @@ function isList(schema: Schema, field: string): boolean {
 
 function canHold(type: SchemaType | undefined, value: unknown): boolean {
   try {
-    type?.cast(value);
-    return true;
+    return value === null || type?.cast(value) !== undefined;
   } catch {
     return false;
   }
@@ -155,12 +146,11 @@ function checkInputField(field: FieldDescription, { options, schema, writeOnly, 
   }
   const at = `${(options.entity as Type<object>).name}.${name}`;
   const { instance = 'Mixed' } = type ?? {};
-  const [one, other] = list ? ['a list', 'none'] : ['no list', 'one'];
+  const isFitting = list ? instance === 'Array' : (FITTING[kind]?.includes(instance) ?? instance !== 'Array');
   failIf(fail, `the input field "${name}" is `, {
     [`not in the schema. Decorate ${at} with @Prop(), or name it in writeOnly.`]: !isStored,
-    [`${one}, and ${at} in the schema is ${other}.`]: instance !== 'Mixed' && list !== (instance === 'Array'),
-    [`of the kind "${kind}", which a schema type ${instance} cannot hold.`]:
-      !list && instance !== 'Mixed' && FITTING[kind]?.includes(instance) === false,
+    [`${list ? 'a list' : `of the kind "${kind}"`}, which ${at}, of the schema type ${instance}, cannot hold.`]:
+      instance !== 'Mixed' && !isFitting,
   });
 }
 
@@ -168,15 +158,14 @@ function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: r
   for (const [action, fields] of Object.entries(options.isolationFields ?? {})) {
     for (const [field] of flatFields(fields as IsolationFields)) {
       const type = schema.path(field) as SchemaType | undefined;
-      failIf(fail, `isolationFields.${action} names "${field}", which `, {
-        'the schema does not have.': !type && schema.pathType(field) !== 'nested',
-        // A filter has only one condition on the identifier: the one that the request names.
-        'every request names itself. Isolate by another field.': field === '_id',
-        'is inside of another field. Isolate by a field of the record itself.': field.includes('.'),
-        // No claim equals an object, and in a filter it would be an operator.
-        'can hold an object. Isolate by a single value, or by a list of single values.':
-          !type || schemaOf(type) || isOpenType(type) || isOpenType(entryTypeOf(type), ['Array', ...OPEN]),
-      });
+      // A filter has only one condition on the identifier: the one that the request names.
+      const isOwn = type && field !== '_id' && !field.includes('.');
+      // No claim equals an object, and in a filter it would be an operator.
+      const isOpen = type && (isOpenType(type) || isOpenType(entryTypeOf(type), ['Array', ...OPEN]));
+      if (isOwn && !isOpen && !schemaOf(type)) continue;
+      fail(
+        `isolationFields.${action} names "${field}", which is no single value of the record itself, nor a list of them. Choose another field.`,
+      );
     }
   }
   for (const [action, fields] of Object.entries(isolation)) {

@@ -1,9 +1,8 @@
 import type { Schema } from 'mongoose';
 import type { WriteAction } from '../../events/index.js';
 import { ANY_OF, currentTenant, type IsolationFields, type IsolationSource } from '../../tenancy/index.js';
-import { checkNames, type Fail } from '../options/checks.js';
+import type { Fail } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
-import { OUTBOX } from '../store/outbox.js';
 import type { ArchiveDefinition } from './archive.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { isShownByCaller } from './output.js';
@@ -38,10 +37,6 @@ export function eventsOf({
 }: Checked): EventsDefinition | undefined {
   const { events = false, name, references = {} } = options;
   if (events === false) return undefined;
-  if (events !== true) {
-    checkNames(events, 'events', ['data'], fail);
-    if ((events.data as unknown) !== 'id') fail("events must be true, false or { data: 'id' }.");
-  }
   const tenant = Object.keys(isolation.create).find((field) => isolation.create[field] === currentTenant);
   if (tenant === undefined) {
     return fail(
@@ -50,8 +45,6 @@ export function eventsOf({
   }
   if (entryTypeOf(schema.path(tenant)))
     fail(`events reach the tenant of the record, and "${tenant}" has several. Name a field with one.`);
-  if (schema.path(OUTBOX) || schema.pathType(OUTBOX) === 'nested')
-    fail(`the schema has "${OUTBOX}", where events are kept. Rename the field.`);
   const cascading = Object.entries(references).find(([, { onDelete }]) => onDelete === 'cascade');
   if (archive && cascading)
     fail(

@@ -84,7 +84,7 @@ export function rejectForbidden(rules: FieldRules, caller: TenantContext, body: 
 /** Checks the option `fields`: that nothing else tells of a field that a caller may not read. */
 export function checkFieldRules(definition: CrudDefinition, fail: Fail): void {
   const { archive, createReader, disabled, fieldRules, isolation, kinds } = definition;
-  const { options, parent, query, references, schema, visible } = definition;
+  const { options, query, references, schema, visible } = definition;
   const inputs = createReader.fields;
   const unique = schema.indexes().flatMap(([keys, index]) => (index.unique ? [Object.keys(keys)] : []));
   for (const field of fieldRules.keys()) {
@@ -97,10 +97,9 @@ export function checkFieldRules(definition: CrudDefinition, fail: Fail): void {
       'says nothing. Write read, write or both.': !read && !write,
       'is not a field of the schema. Name one of its own fields, without dots.':
         field.includes('.') || !(schema.path(field) || schema.pathType(field) === 'nested'),
-      'isolates records. Choose another field.':
-        Object.values(isolation).some((fields) => field in fields) || field === parent?.field,
       'decides which records are found, or is set by the service. Choose another field.':
-        SERVICE_FIELDS.includes(field) || field === archive?.field || field in visible,
+        Object.values(isolation).some((fields) => field in fields) ||
+        [...SERVICE_FIELDS, archive?.field, ...Object.keys(visible)].includes(field),
       'is searched, and the words of a search are the same for all. Leave it out of query.search.':
         query.search?.fields.some(isPart),
       'is required in a create, which callers who may not write it could not make. Make it optional.':

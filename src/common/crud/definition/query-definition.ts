@@ -5,7 +5,7 @@ import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import type { Fail } from '../options/checks.js';
 import type { CrudFieldRule, CrudOutput, CrudQueryOptions } from '../options/crud-options.js';
 import type { FilterKind } from '../query/list-query.js';
-import { type SearchDefinition, searchDefinition, WORDS } from '../search/words.js';
+import { type SearchDefinition, searchDefinition } from '../search/words.js';
 import { entryTypeOf, isDeclared, isHidden, isInMap, listsOn, prefixesOf, schemaOf } from './schema-paths.js';
 import type { ArchiveDefinition } from './archive.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
@@ -242,10 +242,6 @@ export function queryDefinition(
   for (const path of search) requireSearchable(path, described, fail);
   const declared = sort.map((keys) => orderOf(typeof keys === 'string' ? [keys] : keys));
   for (const { keys } of declared) for (const { path } of keys) requireSortable(path, described, fail);
-  declared.forEach((order, i) => {
-    const same = declared.slice(0, i).find(({ text }) => [order.text, reverseOf(order).text].includes(text));
-    if (same) fail(`query.sort has "${same.text}", which serves "${order.text}", too. Remove one of them.`);
-  });
   const indexed = unique([NEWEST_FIRST, ...declared]);
   const orders = indexed.flatMap((order) => [order, reverseOf(order)]);
   const offered = { filters, orders: new Map(orders.map((order) => [order.text, order])) };
@@ -328,9 +324,6 @@ function requireSearchable(path: string, described: Described, fail: Fail): void
   requireShown(path, 'query.search', described, fail);
   if (!isText(schema, path))
     fail(`query.search names "${path}", which is no text. Search a text or a list of texts.`);
-  if (schema.path(WORDS) || schema.pathType(WORDS) === 'nested') {
-    fail(`the schema has "${WORDS}", where the words of query.search are stored. Rename the field.`);
-  }
 }
 
 /** Whether a field holds a string or a list of strings and is not inside a map. */

@@ -1,6 +1,4 @@
-import type { Type } from '@nestjs/common';
 import { isPlainObject } from '../../fields/index.js';
-import { unknownName } from './option-names.js';
 
 /** Stops the start with a one-sentence error that names the fix. */
 export type Fail = (problem: string) => never;
@@ -27,33 +25,44 @@ export interface Check {
   readonly isRequired?: boolean;
 }
 
-/**
- * Accepts what a function does, or says what the option must be.
- *
- * @param isRequired whether the option cannot be left out. @default false
- */
-export function rule(accepts: (value: unknown) => boolean, must: string, isRequired = false): Check {
-  const check: Check = (value, where, fail) => {
-    if ((value !== undefined || isRequired) && !accepts(value)) fail(`${where} must be ${must}.`);
+/** The checks of an object's members, by name. */
+export type Checks = Readonly<Record<string, Check>>;
+
+/** Accepts what a function does, and undefined; otherwise says what the option must be. */
+export function rule(accepts: (value: unknown) => boolean, must: string): Check {
+  return (value, where, fail) => {
+    if (value !== undefined && !accepts(value)) fail(`${where} must be ${must}.`);
   };
-  return Object.assign(check, { isRequired });
+}
+
+/** Rejects undefined as well, which a class is that comes from a file that is not loaded yet. */
+export function defined(check: Check): Check {
+  return (value, where, fail) => {
+    if (value === undefined)
+      fail(
+        `${where} is undefined. Pass it; if it is imported from a file that imports this one, break that cycle.`,
+      );
+    check(value, where, fail);
+  };
+}
+
+/** Also checks an option that is left out. */
+export function required(check: Check): Check {
+  return Object.assign(defined(check), { isRequired: true });
 }
 
 /** Accepts an object with these members and no others. */
-export function object(members: Readonly<Record<string, Check>>): Check {
+export function object(members: Checks): Check {
   return (value, where, fail) => {
-    if (value === undefined) return;
-    checkNames(value, where, Object.keys(members), fail);
-    checkMembers(value, members, `${where}.`, fail);
+    if (value !== undefined) checkMembers(value, where, members, fail);
   };
 }
 
 /** Accepts an object with members of any name. */
 export function recordOf(check: Check, must: string): Check {
   return (value, where, fail) => {
-    if (value === undefined) return;
-    if (!isPlainObject(value)) fail(`${where} must be ${must}.`);
-    for (const [name, member] of Object.entries(value as object)) check(member, `${where}.${name}`, fail);
+    rule(isPlainObject, must)(value, where, fail);
+    for (const [name, member] of Object.entries(value ?? {})) check(member, `${where}.${name}`, fail);
   };
 }
 
@@ -64,47 +73,28 @@ export function either(accepts: (value: unknown) => boolean, check: Check): Chec
   };
 }
 
-/** Checks the members of an object that has them, or must. */
+/**
+ * Checks that a value is an object with known members only, and each of them.
+ *
+ * @param prefix of their names in messages. @default that of a path
+ */
 export function checkMembers(
-  value: object,
-  members: Readonly<Record<string, Check>>,
-  prefix: string,
+  value: unknown,
+  where: string,
+  members: Checks,
   fail: Fail,
+  prefix = `${where}.`,
 ): void {
+  const known = `It takes ${Object.keys(members).join(', ')}.`;
+  if (!isPlainObject(value)) return fail(`${where} must be an object. ${known}`);
+  const unknownMember = Object.keys(value).find((name) => !Object.hasOwn(members, name));
+  if (unknownMember !== undefined) fail(`${where} has no "${unknownMember}". ${known}`);
   for (const [name, check] of Object.entries(members)) {
-    const member = (value as Record<string, unknown>)[name];
-    if (name in value || check.isRequired) check(member, prefix + name, fail);
+    if (name in value || check.isRequired) check(value[name], prefix + name, fail);
   }
 }
 
-/** Checks that a value is an object with known names only. */
-export function checkNames(
-  value: unknown,
-  where: string,
-  known: readonly string[],
-  fail: Fail,
-): asserts value is object {
-  if (!isPlainObject(value)) fail(`${where} must be an object. It takes ${known.join(', ')}.`);
-  const unknownMember = Object.keys(value as object).find((name) => !known.includes(name));
-  if (unknownMember !== undefined) fail(unknownName(where, unknownMember, known));
-}
-
-/** Accepts a class. One that is undefined comes from a file that is not loaded yet. */
-export const aClass: Check = (value, where, fail) => requireClass(value, where, fail);
-
-/** Also checks an option that is left out. */
-export function required(check: Check): Check {
-  const always: Check = (value, where, fail) => check(value, where, fail);
-  return Object.assign(always, { isRequired: true });
-}
-
-export function requireClass(value: unknown, where: string, fail: Fail): asserts value is Type<object> {
-  if (typeof value === 'function') return;
-  if (value !== undefined) fail(`${where} must be a class.`);
-  fail(
-    `${where} is undefined. Pass a class; if it is imported from a file that imports this one, break that cycle.`,
-  );
-}
+export const aClass = defined(rule((value) => typeof value === 'function', 'a class'));
 
 export const boolean = rule((value) => typeof value === 'boolean', 'true or false');
 
@@ -123,14 +113,6 @@ export function listOf(isEntry: (entry: unknown) => boolean, must: string): Chec
   return rule((value) => isListOf(value, isEntry), must);
 }
 
-export function isListOf<T>(value: unknown, isEntry: (entry: unknown) => entry is T): value is T[];
-export function isListOf(value: unknown, isEntry: (entry: unknown) => boolean): value is unknown[];
 export function isListOf(value: unknown, isEntry: (entry: unknown) => boolean): boolean {
   return Array.isArray(value) && value.every(isEntry);
 }
-
-/** Accepts the names of members of a response. */
-export const unstored = listOf(
-  (name) => typeof name === 'string' && name !== '',
-  'a list of the answer\'s members, such as ["secret"]',
-);

@@ -2,7 +2,17 @@ import { type CanActivate, RequestMethod, type Type } from '@nestjs/common';
 import type { ErrorCode } from '../../errors/index.js';
 import { fieldsOf } from '../../fields/index.js';
 import { ROUTE, requireEntity } from '../options/check-options.js';
-import { type Check, checkMembers, checkNames, either, isListOf, oneOf, rule } from '../options/checks.js';
+import {
+  aClass,
+  type Check,
+  checkMembers,
+  defined,
+  integer,
+  isListOf,
+  oneOf,
+  required,
+  rule,
+} from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction as Action } from '../options/crud-options.js';
 import { ACTIONS } from '../options/option-names.js';
 import { type Route, Shape } from '../routes/routes.js';
@@ -135,59 +145,37 @@ const PATH = /^(:?[\w-]+(\/:?[\w-]+)*)?$/;
 const MEDIA_RANGE = /^(\*|[\w.+-]+)\/(\*|[\w.+-]+)$/;
 const isMediaRange = (value: unknown) => typeof value === 'string' && MEDIA_RANGE.test(value);
 
-const isNames = (value: unknown) => isListOf(value, (name): name is string => typeof name === 'string');
+const isNames = (value: unknown) => isListOf(value, (name) => typeof name === 'string');
 
-/** Accepts a class, or something else. One that is undefined comes from a file that is not loaded yet. */
-const classOr = (accepts: (value: unknown) => boolean, ...others: string[]): Check => {
-  const must = ['must be a class', ...others].join(', ');
-  return either(
-    (value) => typeof value === 'function' || accepts(value),
-    (_value, where, fail) => fail(`${where} ${must}; if it is undefined, break the cycle of imports.`),
-  );
-};
+/** Accepts a class, or something else. */
+const classOr = (accepts: (value: unknown) => boolean, must: string): Check =>
+  defined(rule((value) => typeof value === 'function' || accepts(value), must));
 
 /** The kind of a value that is a {@link Shape}. */
 const shapeKindOf = (value: unknown) => (value instanceof Shape ? (value.kind as string) : '');
 
 /** The check of every option. */
 const CHECKS: { readonly [Name in keyof Required<CrudActionOptions>]: Check } = {
-  method: Object.assign(oneOf('GET', 'POST', 'PUT', 'PATCH', 'DELETE'), { isRequired: true }),
-  path: (path, where, fail) => {
-    if (typeof path !== 'string' || !PATH.test(path))
-      fail(
-        `${where.replace(/path$/, 'the path')} ${JSON.stringify(path)} is not a path. Write it like ":id/move".`,
-      );
-  },
-  isolatedAs: rule((value) => ACTIONS.includes(value as Action), `one of ${ACTIONS.join(', ')}`, true),
-  guards: ROUTE.guards,
-  decorators: ROUTE.decorators,
+  ...ROUTE,
+  method: required(oneOf('GET', 'POST', 'PUT', 'PATCH', 'DELETE')),
+  path: rule((path) => typeof path === 'string' && PATH.test(path), 'a path, such as ":id/move"'),
+  isolatedAs: required(oneOf(...ACTIONS)),
   consumes: rule(isMediaRange, 'a media type, such as "multipart/form-data"'),
-  body: classOr((value) => shapeKindOf(value) === 'patch', 'or patchOf(Class)'),
-  query: classOr((value) => value === 'list' || isNames(value), 'a list of names', 'or "list"'),
-  headers: classOr(() => false),
+  body: classOr((value) => shapeKindOf(value) === 'patch', 'a class, or patchOf(Class)'),
+  query: classOr((value) => value === 'list' || isNames(value), 'a class, a list of names, or "list"'),
+  headers: aClass,
   response: classOr(
     (value) => ['list', 'page'].includes(shapeKindOf(value)) || isMediaRange(value),
-    'listOf(Class)',
-    'pageOf(Entity)',
-    'or a media type',
+    'a class, listOf(Class), pageOf(Entity), or a media type',
   ),
-  status: rule(
-    (value) => Number.isInteger(value) && Number(value) >= 200 && Number(value) <= 399,
-    'a whole number from 200 to 399',
-  ),
-  summary: ROUTE.summary,
-  errors: ROUTE.errors,
-  unstored: ROUTE.unstored,
+  status: integer(200, 399),
 };
 
 function checkAction(options: CrudActionOptions, { entity }: AnyCrudOptions, where: string): void {
   const fail = (problem: string): never => {
     throw new Error(problem);
   };
-  if ((options as unknown) === undefined || (options as unknown) === null)
-    fail(`${where}: the options are missing. Pass { method, path, isolatedAs }.`);
-  checkNames(options, where, Object.keys(CHECKS), fail);
-  checkMembers(options, CHECKS, `${where}: `, fail);
+  checkMembers(options, where, CHECKS, fail, `${where}: `);
   const { body, consumes, headers, query, response } = options;
   if (body && consumes !== undefined)
     fail(
