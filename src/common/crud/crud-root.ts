@@ -29,24 +29,15 @@ export interface CrudRootOptions {
    */
   database?: DatabaseOptions | DatabaseServer;
   /**
-   * Name of a connection of `MongooseModule.forRoot`, whose database the resources use, each with a model of its own:
-   * `getConnectionToken()` for the one without a name. With `database`, it is the name of the generator's own connection
-   * instead: `@InjectConnection(name)`.
+   * Name of a connection of `MongooseModule.forRoot` to share: `getConnectionToken()` for the one without a name. With
+   * `database`, the name of the generator's own connection.
    *
-   * @default a connection by the name of CRUD_CONNECTION
+   * @default CRUD_CONNECTION
    */
   connectionName?: string;
-  /**
-   * How tokens are verified: `secret` or `jwksUrl`.
-   *
-   * @default no token is valid, so isolated routes answer 401
-   */
+  /** How tokens are verified: `secret` or `jwksUrl`. @default no token is valid, so isolated routes answer 401 */
   tokens?: TokenVerifierOptions;
-  /**
-   * A hook that takes longer is logged as slow, and the request goes on without it. Unit: milliseconds.
-   *
-   * @default 50
-   */
+  /** A hook that takes longer is logged, and the request goes on without it. Unit: milliseconds. @default 50 */
   hookWarnMs?: number;
 }
 

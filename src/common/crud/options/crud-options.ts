@@ -8,10 +8,7 @@ import type { FieldOf, Presented } from './records.js';
 /** The generated actions; `get` covers both the list and the single record. */
 export type CrudAction = 'get' | 'count' | 'create' | 'update' | 'del';
 
-/**
- * The generated handlers. `list` and `get` belong to the action `get`; `restore` (of an archive) belongs to
- * `update`.
- */
+/** The generated handlers. `list` and `get` belong to the action `get`; `restore` of an archive to `update`. */
 export type CrudHandler = 'create' | 'list' | 'count' | 'get' | 'update' | 'del' | 'restore';
 
 /** The classes of the request bodies: one for create and update, or one for each. */
@@ -24,10 +21,10 @@ export interface CrudOutputFunction<Entity> {
   type?: Type<object>;
   from: (record: Presented<Entity>, caller: TenantContext) => object;
   /**
-   * Every field that the function leaves out or changes, for some callers or for all, such as `salary` or
-   * `contract.salary`; `[]` if there is none. Clients can query the other fields.
+   * Every field that the function leaves out or changes for some caller, such as `contract.salary`. Clients can query
+   * the others.
    *
-   * @default any field may be hidden, so that clients can query only `_id`, `createdAt` and `updatedAt`
+   * @default any: clients can query only `_id`, `createdAt` and `updatedAt`
    */
   hides?: readonly PathOf<Entity>[];
 }
@@ -54,16 +51,15 @@ export interface CrudReference {
   /** Entity that the field refers to. It must be a resource of the same application. */
   to: Type<object>;
   /**
-   * Requirement for a new value. `exists`: the caller may read the record. `sameScope`: the caller may read
-   * it, and it has the same values in the isolation fields, such as the same tenant. `false`: none.
+   * Requirement for a new value. `exists`: the caller may read the record. `sameScope`: it also has the same values in
+   * the isolation fields, such as the same tenant. `false`: none.
    *
    * @default 'exists'
    */
   check?: 'exists' | 'sameScope' | false;
   /**
-   * Effect of deleting the record referred to. `restrict` rejects the delete with 409. `cascade` deletes the
-   * records that refer to it and runs their hooks. `unset` removes the reference from them, or its entry from
-   * a list. `ignore` leaves it.
+   * Effect of deleting the record referred to. `restrict` rejects the delete with 409, `cascade` deletes the records that
+   * refer to it, with their hooks, `unset` removes the reference or its entry of a list, `ignore` leaves it.
    *
    * @default 'ignore'
    */
@@ -78,7 +74,7 @@ export interface CrudArchive<Entity> {
 
 /** What subscribers are told of. */
 export interface CrudEvents {
-  /** `_id` alone, which subscribers read the record by, as far as they may. */
+  /** `_id` alone, by which subscribers read the record if they may. */
   data: 'id';
 }
 
@@ -104,29 +100,28 @@ export interface CrudListOptions {
 export type PathOf<Entity> =
   FieldOf<Entity> | '_id' | 'createdAt' | 'updatedAt' | `${FieldOf<Entity>}.${string}`;
 
-/** A key of an order: a path, with a leading minus for descending. */
+/** A key of an order; a leading minus is descending. */
 export type SortKeyOf<Entity> = PathOf<Entity> | `-${PathOf<Entity>}`;
 
 /** Filters, orders and searches that clients can use in a list. Clients must be able to see every path in it. */
 export interface CrudQueryOptions<Entity> {
   /**
-   * Fields to filter by, such as `title=Tea` or `price[gte]=2`. The field's type determines the operators. A path behind
-   * a reference, such as `category.name`, is a field of the referred records: of those that the caller may read.
+   * Fields to filter by, with the operators of their types. A path behind a reference, such as `category.name`, is a
+   * field of the referred records that the caller may read.
    *
    * @default none
    */
   filter?: readonly PathOf<Entity>[];
   /**
-   * Orders to sort by; each also works in reverse. A list of keys is one order: `['completed', 'dueAt']`.
-   * Each order gets an index that begins with the fields that scope the resource. A page's cursor carries the
-   * values of the keys, so strings of more than about 1,000 characters make it too long for a URL.
+   * Orders to sort by, each also in reverse. A list of keys is one order: `['completed', 'dueAt']`. Each order gets an
+   * index. Cursors carry the values of the keys: strings of more than about 1,000 characters are too long for a URL.
    *
    * @default ['-createdAt'], which is always available
    */
   sort?: readonly (SortKeyOf<Entity> | readonly SortKeyOf<Entity>[])[];
   /**
-   * Strings, and lists of strings, that the parameter `q` searches for words and phrases, ignoring case and
-   * accents. The words are indexed with the record; those of older records are added in the background.
+   * Strings, and lists of strings, that the parameter `q` searches for words and phrases. Older records are indexed in
+   * the background.
    *
    * @default none: there is no `q`
    * @example ['title', 'tags', 'variants.label']
@@ -134,11 +129,11 @@ export interface CrudQueryOptions<Entity> {
   search?: readonly PathOf<Entity>[];
 }
 
-/** Changes to one generated route. Its guards and decorators run after isolation, even if you override the handler. */
+/** Changes to one generated route, overridden or not. Its guards and decorators run after isolation. */
 export interface CrudRouteOptions {
   /**
-   * Guards of the route, after the TenantGuard. They guard everything that reaches the action: those of `get`
-   * also references, expansions and responses that would show the record.
+   * Guards of everything that reaches the action: those of `get` also guard references, expansions and responses that
+   * would show the record.
    *
    * @default none; for `restore`, those of `update` and `del`
    */
@@ -147,20 +142,13 @@ export interface CrudRouteOptions {
   decorators?: MethodDecorator[];
   /** Summary in the explorer. @default made of the action and the entity's name */
   summary?: string;
-  /** Class of the response, for an overridden handler that returns something other than the generated one does. */
+  /** Class of the response. @default that of the generated handler */
   response?: Type<object>;
-  /**
-   * Errors of the route's guards, hooks and overrides, for the documentation. A number is the status of one
-   * of your own exceptions, such as 403.
-   *
-   * @default none
-   */
+  /** Errors of guards, hooks and overrides, for the document: codes, or statuses of your own exceptions. @default none */
   errors?: readonly (ErrorCode | number)[];
   /**
-   * Members of the response that are shown only once, such as a secret. They are not stored with the
-   * response, and a replayed request with an `Idempotency-Key` does not return them. In a create, a field of
-   * the entity with `select: false` is shown this once if the service's `create` returns a record that has
-   * it.
+   * Members of the response that are shown only once, such as a secret: a replay by `Idempotency-Key` does not have
+   * them. A create shows a field with `select: false` if the service's `create` returns a record that has it.
    *
    * @default none
    */
@@ -181,43 +169,27 @@ export interface CrudOptions<
   Create extends object = Entity,
   Update extends object = Create,
 > {
-  /**
-   * The record: a class decorated with `@Schema({ timestamps: true })`. Fields with `select: false` are
-   * hidden from clients.
-   */
+  /** The record: a class with `@Schema({ timestamps: true })`. Fields with `select: false` are hidden from clients. */
   entity: Type<Entity>;
 
   /**
-   * The request bodies: a class whose every field has a field decorator such as `@IsText()` or
-   * class-validator decorators. In an update every field is optional. Use `{ create, update }` if they take
-   * different fields.
+   * The request bodies: a class with a field decorator, such as `@IsText()`, or class-validator's on every field, all of
+   * which are optional in an update. Use `{ create, update }` if they take different fields.
    */
   input: CrudInput<Create, Update>;
 
   /** Name of the resource in events and of its collection, such as `posts`. */
   name: string;
 
-  /**
-   * Path of the routes, without a leading slash. With a `parent`, it contains the parent's parameter.
-   *
-   * @default the name
-   */
+  /** Path of the routes, without a leading slash, with the parameter of a `parent`. @default the name */
   path?: string;
 
   /** Group in the explorer. @default the name */
   tag?: string;
-  /**
-   * Name of the document's security scheme by which callers are known, such as `cookie`.
-   *
-   * @default "bearer" where a token is needed
-   */
+  /** Security scheme of the document by which callers are known. @default "bearer" where a token is needed */
   security?: string;
 
-  /**
-   * A Mongoose schema to use instead (a copy is used).
-   *
-   * @default the schema that the entity's decorators describe
-   */
+  /** A Mongoose schema, of which a copy is used. @default the schema that the entity's decorators describe */
   schema?: Schema;
 
   /**
@@ -230,11 +202,7 @@ export interface CrudOptions<
    */
   kinds?: Readonly<Record<string, Type<Create>>>;
 
-  /**
-   * Input fields that are not stored but used by hooks, such as a `password` that a hook turns into a hash.
-   *
-   * @default none
-   */
+  /** Input fields that only hooks use, such as a `password` that one turns into a hash. @default none */
   writeOnly?: readonly (FieldOf<NoInfer<Create>> | FieldOf<NoInfer<Update>>)[];
 
   /**
@@ -245,11 +213,7 @@ export interface CrudOptions<
    */
   output?: CrudOutput<Entity>;
 
-  /**
-   * The resource that this one is nested under. If a request's parent does not exist, the response is 404.
-   *
-   * @default none
-   */
+  /** The resource that this one is nested under; a request without its parent is a 404. @default none */
   parent?: CrudParent<Entity>;
 
   /** Actions without a route. @default none */
@@ -265,9 +229,8 @@ export interface CrudOptions<
   isolationFields?: Partial<Record<CrudAction | 'all', Partial<Record<FieldOf<Entity>, IsolationSource>>>>;
 
   /**
-   * Fields whose unique index spans all records. The unique indexes of an isolated resource otherwise begin
-   * with the fields that isolate its reads (or, if everybody reads, its creates): a value that another tenant
-   * has would be a 409, which tells of the record. An index that has these fields already stays as it is.
+   * Fields whose values are unique among all records. Other unique indexes begin with the fields that isolate reads (or,
+   * if everybody reads, creates), unless they have them: a 409 would tell of another tenant's record.
    *
    * @default none
    * @example ['hostname']
@@ -275,8 +238,7 @@ export interface CrudOptions<
   globallyUnique?: readonly PathOf<Entity>[];
 
   /**
-   * Values that a record must have for get, count, update and del to find it; `null` means that the field is
-   * absent.
+   * Values that a record must have to be found; `null` means that the field is absent.
    *
    * @default none: every record is found
    * @example { published: true }
@@ -284,15 +246,13 @@ export interface CrudOptions<
   visible?: Partial<Record<FieldOf<Entity>, string | number | boolean | null>>;
 
   /**
-   * Archives records instead of deleting them. DELETE sets the field to the current time. `POST …/:id/restore`,
-   * for anyone who may update, removes it again. Both run the update hooks. Reads and updates don't find
-   * archived records, and their unique values become available again. `archived=only` and `archived=include`
-   * read archived records. They are scoped by the isolation fields of `update` and `del` as well as those of the
-   * read, so they always need a token.
+   * Archives records instead of deleting them. DELETE sets the field to the current time; `POST …/:id/restore`, for
+   * anyone who may update, removes it. Both run the update hooks. Reads and updates do not find archived records, and
+   * their unique values are free. `archived=only` and `archived=include` read them, within the isolation of `update` and
+   * `del` as well as that of the read, so that they need a token.
    *
-   * Archiving does not count as deleting: `onDelete` has no effect, but new references to an archived record
-   * are rejected. References from archived records still count: `restrict` keeps the records they refer to
-   * from being deleted.
+   * Archiving is not deleting: `onDelete` has no effect, but new references to an archived record are rejected, and its
+   * own references count.
    *
    * @default none: DELETE removes the record for good
    * @example { field: 'deletedAt' }
@@ -300,9 +260,8 @@ export interface CrudOptions<
   archive?: CrudArchive<Entity>;
 
   /**
-   * Fields that only some callers read or write. For all others a field is not there: no response, filter, order,
-   * cursor or expansion tells of it, and a body with it is a 403. Who may not read a field may not write it either.
-   * Code is not asked: hooks, services and own routes set any field.
+   * Fields that only some callers read or write. For all others a field is not there, and a body with it is a 403. Who may
+   * not read a field may not write it. Code sets any field.
    *
    * @default none
    * @example { salary: { read: hasRole('hr'), write: hasRole('hr') } }
@@ -322,28 +281,17 @@ export interface CrudOptions<
    */
   references?: Readonly<Record<string, CrudReference>>;
 
-  /**
-   * Whether `POST <path>/bulk` carries out up to 1,000 creates, updates and deletes in order, each as its own
-   * route would.
-   *
-   * @default false
-   */
+  /** Whether `POST <path>/bulk` carries out up to 1,000 writes in order, each as its own route would. @default false */
   bulk?: boolean;
 
-  /**
-   * Whether `POST <path>/import` creates one record per line of a stream of any length
-   * (`application/x-ndjson`), each as the create route would.
-   *
-   * @default false
-   */
+  /** Whether `POST <path>/import` creates a record per line of a stream (`application/x-ndjson`). @default false */
   import?: boolean;
 
   /**
-   * Whether subscribers of the record's tenant are told of every write, by webhooks and the live stream of
-   * `NotificationsModule`: `<name>.created`, `.updated` and `.deleted`, or `.archived` and `.restored` with an
-   * `archive`. A write and its event are never separated, whatever crashes. Creates must be isolated by
-   * `currentTenant`. Unless everyone of the tenant may read every record, only `{ data: 'id' }` is possible:
-   * subscribers get `_id` alone.
+   * Whether subscribers of the record's tenant are told of every write, whatever crashes, by webhooks and the live stream
+   * of `NotificationsModule`: `<name>.created`, `.updated`, `.deleted`, or `.archived` and `.restored` with an `archive`.
+   * Creates must be isolated by `currentTenant`. Unless everyone of the tenant may read every record, only
+   * `{ data: 'id' }` is possible.
    *
    * @default false: after-hooks and listeners only, which a crash can prevent
    * @example { data: 'id' }
@@ -351,21 +299,15 @@ export interface CrudOptions<
   events?: boolean | CrudEvents;
 
   /**
-   * Whether every write is recorded: who, which action, which record and fields, from where, when, by which
-   * request, and its outcome, but no values. The audit record is stored before the write, and the write is
-   * rejected if that fails. All resources share the collection `audits`. Clients can read it only through a
-   * resource of `AuditEntry`.
+   * Whether every write is recorded in the collection `audits`, without values, before it is carried out, and rejected if
+   * that fails. Clients can read them only through a resource of `AuditEntry`.
    *
    * @default false
    * @example { keptDays: 90 }
    */
   audit?: boolean | CrudAudit;
 
-  /**
-   * Functions that run before and after writes, or a provider class with methods of these names.
-   *
-   * @default none
-   */
+  /** Functions that run before and after writes, or a provider class with methods of these names. @default none */
   hooks?: CrudHooks<Entity, Create, Update> | Type<CrudHooks<Entity, Create, Update>>;
 
   /** Changes to individual routes. @default none */
