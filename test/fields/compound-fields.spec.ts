@@ -20,8 +20,8 @@ const made = Object.assign(new Size(), { width: 1 });
 const isTag = f.IsReference(() => Tag);
 
 describeFields({
-  IsTextList: {
-    decorator: f.IsTextList({ maxEntries: 2, entry: { min: 1, max: 3 } }),
+  'IsListOf texts': {
+    decorator: f.IsListOf(f.IsText({ min: 1, max: 3 }), { max: 2 }),
     accepted: [[], ['a'], ['a', 'abc']],
     refused: {
       'an array of at most 2 entries, each a string of 1 to 3 characters': [
@@ -34,7 +34,6 @@ describeFields({
       type: 'array',
       items: { type: 'string', minLength: 1, maxLength: 3 },
       maxItems: 2,
-      example: ['new'],
     },
     store: { type: [String], required: true, default: undefined },
   },
@@ -115,7 +114,7 @@ describe('options of every field decorator', () => {
     f.IsReference(() => Tag, { optional: true }),
     f.IsNested(() => Size, { optional: true }),
     f.IsListOf(() => Size, { max: 1, optional: true }),
-    f.IsTextList({ maxEntries: 1, entry: { max: 1 }, optional: true }),
+    f.IsListOf(f.IsText({ max: 1 }), { max: 1, optional: true }),
   ])('optional: the field may be omitted, and the store does not require it (%#)', async (decorator) => {
     const input = classWith(decorator);
     expect(await new f.InputReader(input).read({})).toEqual({});
@@ -144,7 +143,7 @@ describe('options of every field decorator', () => {
     async (_title, type, preset, decorator, field) => {
       const input = classWith(decorator);
       expect(await new f.InputReader(input).read({})).toEqual({});
-      const common = { name: 'value', required: false, isDeclared: true, list: false };
+      const common = { name: 'value', required: false, declaration: expect.anything(), list: false };
       expect(f.fieldsOf(input)).toEqual([{ ...common, default: preset, ...field }]);
       expect(definitionOf(input).value).toEqual({ type, default: preset });
     },
@@ -161,7 +160,7 @@ describe('options of every field decorator', () => {
   });
 
   it('IsListOf refuses the decorator of a list', () => {
-    const inner = f.IsTextList({ maxEntries: 1, entry: { max: 1 } });
+    const inner = f.IsListOf(f.IsText({ max: 1 }), { max: 1 });
     const message = 'IsListOf takes a class or the decorator of a single value, not of a list.';
     expect(() => f.IsListOf(inner, { max: 1 })).toThrow(message);
   });

@@ -29,7 +29,7 @@ class Declared {
   @f.IsTimestamp({ optional: true }) moment?: Date;
   @f.IsOneOf(Level, { optional: true }) level?: Level;
   @f.IsReference(() => Part, { optional: true }) reference?: string;
-  @f.IsTextList({ maxEntries: 2, entry: { max: 5 }, optional: true }) texts?: string[];
+  @f.IsListOf(f.IsText({ max: 5 }), { max: 2, optional: true }) texts?: string[];
   @f.IsListOf(f.IsWholeNumber(), { max: 2, optional: true }) numbers?: number[];
   @f.IsNested(() => Part, { optional: true }) part?: Part;
   @f.IsListOf(() => Part, { max: 2, optional: true }) parts?: Part[];

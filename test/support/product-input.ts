@@ -7,7 +7,6 @@ import {
   IsNested,
   IsReference,
   IsText,
-  IsTextList,
   IsWholeNumber,
 } from '../../src/common/fields/index.js';
 
@@ -33,7 +32,7 @@ export class ProductInput {
   @IsFlag({ default: true }) visible?: boolean;
   @IsNested(() => Dimensions, { optional: true }) dimensions?: Dimensions;
   @IsListOf(() => Variant, { max: 50 }) variants!: Variant[];
-  @IsTextList({ maxEntries: 3, entry: { max: 10 }, optional: true }) labels?: string[];
+  @IsListOf(IsText({ max: 10 }), { max: 3, optional: true }) labels?: string[];
   @IsReference(() => Category, { optional: true }) category?: string;
 }
 

@@ -1,5 +1,5 @@
 import { Prop } from '@nestjs/mongoose';
-import { IsListOf, IsNested, IsText, IsTextList } from '../../src/common/fields/index.js';
+import { IsListOf, IsNested, IsText } from '../../src/common/fields/index.js';
 import { feature, OF_TENANT } from './resource.js';
 
 class Box {
@@ -18,7 +18,7 @@ export const recipes = () =>
     fields: {
       name: IsText({ max: 1_000 }),
       notes: IsText({ max: 1_000, optional: true }),
-      labels: IsTextList({ maxEntries: 20, entry: { max: 200 }, optional: true }),
+      labels: IsListOf(IsText({ max: 200 }), { max: 20, optional: true }),
       box: IsNested(() => Box, { optional: true }),
       steps: IsListOf(() => Step, { max: 20, optional: true }),
       // Shown, but not searched.

@@ -1,14 +1,14 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
 import { Schema as MongooseSchema, Types } from 'mongoose';
-import { IsText, IsTextList } from '../../src/common/fields/index.js';
+import { IsListOf, IsText } from '../../src/common/fields/index.js';
 import { claim, currentTenant, scopeOf } from '../../src/common/tenancy/index.js';
 import { requestsOf } from '../support/requests-of.js';
 import { feature, type Made, resource } from '../support/resource.js';
 import { serviceIn, useResourceApp } from '../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
 
-const list = IsTextList({ maxEntries: 9, entry: { max: 20 }, optional: true });
+const list = IsListOf(IsText({ max: 20 }), { max: 9, optional: true });
 const messages = resource({
   name: 'messages',
   fields: { text: IsText({ max: 80 }), participants: list, tags: list },

@@ -6,8 +6,10 @@ import { namesOf, pascal } from './names.js';
 const TYPES = {
   text: { decorator: 'IsText', options: ['max: 1_000'], type: 'string', example: 'Some text' },
   texts: {
-    decorator: 'IsTextList',
-    options: ['maxEntries: 20', 'entry: { min: 1, max: 100 }'],
+    decorator: 'IsListOf',
+    entry: 'IsText',
+    first: ['IsText({ min: 1, max: 100 })'],
+    options: ['max: 20'],
     type: 'string[]',
     example: ['one', 'two'],
   },
@@ -64,7 +66,7 @@ function membersOf(entries, prefix, resources) {
 }
 
 function fieldOf(name, { kind, required }, resources) {
-  const { decorator, first = [], options, type, example, refersTo } = typeOf(kind, resources);
+  const { decorator, entry = [], first = [], options, type, example, refersTo } = typeOf(kind, resources);
   const all = [
     ...(required && kind === 'text' ? ['min: 1'] : []),
     ...options,
@@ -74,7 +76,7 @@ function fieldOf(name, { kind, required }, resources) {
   const code = codeOf({ name, decorator, required, type }, [...first, ...optionsOf(all)]);
   return {
     name,
-    decorators: [decorator],
+    decorators: [decorator, entry].flat(),
     required,
     example,
     code,

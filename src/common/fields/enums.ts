@@ -32,14 +32,10 @@ export function enumValuesOf(choices: EnumValues): readonly (string | number)[] 
 
 /** The schema of values that are compared exactly. */
 export function enumSchema(values: readonly (string | number)[]): JsonSchema {
-  const type = enumTypeOf(values);
-  return { ...(type && { type }), enum: [...values] };
-}
-
-function enumTypeOf(values: readonly unknown[]): JsonSchema['type'] {
-  if (values.every((value) => Number.isInteger(value))) return 'integer';
-  if (values.every((value) => typeof value === 'number')) return 'number';
-  return values.every((value) => typeof value === 'string') ? 'string' : undefined;
+  const isEach = (type: string) => values.every((value) => typeof value === type);
+  if (values.every(Number.isInteger)) return { type: 'integer', enum: [...values] };
+  if (isEach('number')) return { type: 'number', enum: [...values] };
+  return { ...(isEach('string') && { type: 'string' as const }), enum: [...values] };
 }
 
 /** A JSON boolean; never coerced from a string or number. */

@@ -59,23 +59,16 @@ export interface FieldRule {
 }
 
 /** A field of a class, as its decorators describe it. */
-export interface FieldDescription {
+export interface FieldDescription extends Pick<FieldRule, 'kind' | 'list' | 'reference' | 'values'> {
   readonly name: string;
   /** Whether a create must contain it. */
   readonly required: boolean;
-  readonly kind: FieldKind;
-  /** Whether it holds a list of that kind. */
-  readonly list: boolean;
-  /** Whether a decorator of this package describes it, and so its path in the store. */
-  readonly isDeclared?: true;
+  /** The declaration, if a decorator of this package describes the field, and so its path in the store. */
+  readonly declaration?: FieldDeclaration;
   /** Class of the nested object, or of a list's entries. */
   readonly nested?: Type<object>;
-  /** Target class of a reference. */
-  readonly reference?: () => Type<object>;
   /** Stored if a create omits the field. */
   readonly default?: unknown;
-  /** Values of an enum. */
-  readonly values?: readonly (string | number)[];
   /** OpenAPI 3.0 schema of the field's value, with nested classes inlined. */
   readonly schema: JsonSchema;
 }
@@ -83,10 +76,7 @@ export interface FieldDescription {
 /** A field decorator. `IsListOf` accepts one of a single value as the rule of its entries. */
 export type FieldDecorator = PropertyDecorator & { readonly rule: FieldRule };
 
-/**
- * The declaration that a field decorator stores in the validation metadata, where mapped types such as
- * PickType copy it.
- */
+/** The declaration that a field decorator stores in the validation metadata, which mapped types such as PickType copy. */
 export class FieldDeclaration {
   constructor(
     readonly rule: FieldRule,

@@ -5,22 +5,16 @@ import type { JsonSchema } from './json-schema.js';
 import { apiNamesOf, apiOptionsOf, isConditional, lineageOf, propsOf, validationsOf } from './metadata.js';
 import { KIND_BY_TYPE, readPlainField } from './plain-rules.js';
 
-/** A field as its own decorators describe it. The schema of a nested class only says that it is an object. */
-export interface FieldSource extends FieldDescription {
-  /** The declaration, if the decorator is one of the field decorators here. */
-  readonly declaration?: FieldDeclaration;
-}
+const sources = new WeakMap<Type<object>, readonly FieldDescription[]>();
 
-const sources = new WeakMap<Type<object>, readonly FieldSource[]>();
-
-/** Fields of a class in order of declaration, base classes first. */
-export function sourcesOf(target: Type<object>): readonly FieldSource[] {
+/** {@link fieldsOf}, where the schema of a nested class only says that it is an object. */
+export function sourcesOf(target: Type<object>): readonly FieldDescription[] {
   const found = sources.get(target) ?? readSources(target);
   sources.set(target, found);
   return found;
 }
 
-function readSources(target: Type<object>): FieldSource[] {
+function readSources(target: Type<object>): FieldDescription[] {
   const validations = validationsOf(target);
   const names = new Set(
     lineageOf(target).flatMap((owner) => validationsOf(owner).map(({ propertyName }) => propertyName)),
@@ -34,12 +28,13 @@ function readSources(target: Type<object>): FieldSource[] {
   );
 }
 
-function sourceOf(target: Type<object>, name: string, validations: ValidationMetadata[]): FieldSource {
+function sourceOf(target: Type<object>, name: string, validations: ValidationMetadata[]): FieldDescription {
   const declaration = validations
     .map(({ constraints }) => (constraints as unknown[] | undefined)?.[0])
     .find((first) => first instanceof FieldDeclaration);
   const read = declaration ? declared(target, name, declaration) : readPlainField(target, name, validations);
-  const value = declaration?.options.default ?? propDefaultOf(target, name);
+  const prop = propsOf(target).get(name);
+  const value = declaration?.options.default ?? (prop && 'default' in prop ? prop.default : undefined);
   const documented = documentedDefault(value);
   return {
     ...read,
@@ -54,7 +49,7 @@ function sourceOf(target: Type<object>, name: string, validations: ValidationMet
   };
 }
 
-type ReadField = Omit<FieldSource, 'name' | 'required' | 'default'>;
+type ReadField = Omit<FieldDescription, 'name' | 'required' | 'default'>;
 
 function declared(target: Type<object>, name: string, declaration: FieldDeclaration): ReadField {
   const { kind, list, nested, reference, values } = declaration.rule;
@@ -77,21 +72,8 @@ function nestedClassOf(target: Type<object>, name: string, nested: () => Type<ob
   );
 }
 
-function propDefaultOf(target: Type<object>, name: string): unknown {
-  const options = propsOf(target).get(name);
-  return options && 'default' in options ? options.default : undefined;
-}
-
 /** Keys of `@ApiProperty()` that describe the field rather than its value. */
-const NOT_OF_THE_VALUE = new Set([
-  'required',
-  'selfRequired',
-  'isArray',
-  'enumName',
-  'enumSchema',
-  'name',
-  'link',
-]);
+const OF_FIELD = new Set(['required', 'selfRequired', 'isArray', 'enumName', 'enumSchema', 'name', 'link']);
 
 /** Merges the author's `@ApiProperty()` options over a derived schema. */
 function withApiOptions(
@@ -100,7 +82,7 @@ function withApiOptions(
   list: boolean,
 ): JsonSchema {
   const keywords = Object.fromEntries(
-    Object.entries(rest).filter(([key, value]) => value !== undefined && !NOT_OF_THE_VALUE.has(key)),
+    Object.entries(rest).filter(([key, value]) => value !== undefined && !OF_FIELD.has(key)),
   );
   const described = (list ? derived.items : derived) ?? {};
   // @nestjs/swagger adds the type of TypeScript, and calls an enum of strings and numbers a string.
@@ -123,11 +105,7 @@ const known = new WeakMap<Type<object>, readonly FieldDescription[]>();
 export function fieldsOf(target: Type<object>): readonly FieldDescription[] {
   const fields =
     known.get(target) ??
-    sourcesOf(target).map(({ declaration, ...source }) => ({
-      ...source,
-      ...(declaration && { isDeclared: true }),
-      schema: fieldSchema(source, false, []),
-    }));
+    sourcesOf(target).map((source) => ({ ...source, schema: fieldSchema(source, false, []) }));
   known.set(target, fields);
   return fields;
 }
@@ -140,10 +118,7 @@ export function fieldAt(target: Type<object>, path: string): FieldDescription | 
   return field?.nested && fieldAt(field.nested, rest.join('.'));
 }
 
-/**
- * Names that a class declares without any validation decorator: its own instance properties, and fields with
- * `@Prop()` or `@ApiProperty()`.
- */
+/** Names of a class without any validation decorator: instance properties, and fields with `@Prop()` or `@ApiProperty()`. */
 export function unvalidatedFieldsOf(target: Type<object>): readonly string[] {
   const validated = new Set(validationsOf(target).map(({ propertyName }) => propertyName));
   const declared = [...instanceNamesOf(target), ...propsOf(target).keys(), ...apiNamesOf(target)];
@@ -165,10 +140,7 @@ const MAX_RECURSION = 4;
 
 /** How {@link jsonSchemaOf} describes a class. */
 export interface SchemaOptions {
-  /**
-   * Whether to describe a merge patch (RFC 7396): nothing is required, optional fields are nullable, nested
-   * objects are partial, too, and lists are whole. @default false
-   */
+  /** Whether to describe a merge patch (RFC 7396). @default false */
   partial?: boolean;
 }
 

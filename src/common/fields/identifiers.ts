@@ -34,11 +34,7 @@ function identifierRule(name: string): FieldRule {
   });
 }
 
-/**
- * The identifier of another record: 24 hexadecimal digits for clients, an ObjectId in the store.
- *
- * @param target returns the class of the record, so that classes can refer to each other
- */
+/** The identifier of another record. @param target returns the class of the record, so that classes can refer to each other */
 export function IsReference(target: () => Type<object>, options: ScalarOptions<string> = {}): FieldDecorator {
   return decoratorOf({ ...identifierRule('isReference'), reference: target }, options);
 }

@@ -18,7 +18,7 @@ export {
 export { type EnumValues, IsFlag, IsOneOf } from './enums.js';
 export { IsIdentifier, IsReference } from './identifiers.js';
 export { IsListOf, IsNested, type ListOptions } from './nested.js';
-export { IsText, IsTextList, type TextBounds, type TextListOptions, type TextOptions } from './is-text.js';
+export { IsText, type TextOptions } from './is-text.js';
 export { IsTimestamp, parseTimestamp, type TimestampOptions } from './timestamps.js';
 export { exampleOf, type JsonSchema } from './json-schema.js';
 export { apiNamesOf, apiOptionsOf, isClass } from './metadata.js';

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { TransformationType } from 'class-transformer';
 import { validate, type ValidationError as FieldError } from 'class-validator';
-import { errorMessages, toPointer, ValidationError, type Violation } from '../errors/index.js';
+import { errorMessages, toPointer, ValidationError } from '../errors/index.js';
 import { isObjectId } from '../ids/index.js';
 import type { FieldDescription, FieldKind } from './field-rule.js';
 import { fieldsOf } from './fields.js';
@@ -29,10 +29,7 @@ export interface BodyOptions {
 export class InputReader<T extends object> {
   readonly fields: readonly FieldDescription[];
 
-  /**
-   * @param type class whose fields have field decorators or class-validator decorators
-   * @param extras names of additional fields that code, but not clients, may set; they pass through unchecked
-   */
+  /** @param extras names of additional fields that code, but not clients, may set; they pass through unchecked */
   constructor(
     private readonly type: Type<T>,
     private readonly extras: readonly string[] = [],
@@ -46,8 +43,8 @@ export class InputReader<T extends object> {
   }
 
   /**
-   * Reads a whole value, such as the body of a create. Null is rejected at every level. If the body omits a
-   * field that the class initialises, the value has the initial value.
+   * Reads a whole value, such as the body of a create, with the initial values of the class for fields that it omits.
+   * Null is rejected at every level.
    *
    * @throws ValidationError that lists each violation with its JSON pointer, at most 50
    */
@@ -56,22 +53,19 @@ export class InputReader<T extends object> {
   }
 
   /**
-   * Reads a merge patch (RFC 7396): only what was sent, in plain objects. Every field is optional, including
-   * those of nested objects. Null is kept, and allowed only for fields that a whole value may omit. Lists are
-   * replaced as a whole.
+   * Reads a merge patch (RFC 7396): only what was sent, in plain objects. Null is kept, and allowed only for fields that a
+   * whole value may omit.
    *
-   * @throws ValidationError that lists each violation with its JSON pointer, at most 50
+   * @throws ValidationError as {@link InputReader.read}
    */
   async readPatch(body: unknown, options?: BodyOptions): Promise<Partial<T>> {
     return (await this.readAs('patch', body, options)) as Partial<T>;
   }
 
   /**
-   * Checks nested values after a patch has been merged into them.
+   * Checks nested values after a patch has been merged into them, ignoring members that the class does not declare.
    *
-   * @param values some fields of the class, each complete; members that the class does not declare are
-   * ignored
-   * @throws ValidationError that lists each violation with its JSON pointer, at most 50
+   * @throws ValidationError as {@link InputReader.read}
    */
   async check(values: Partial<T>): Promise<void> {
     await this.readAs('merged', values);
@@ -108,30 +102,26 @@ const VALIDATOR_OPTIONS = {
   validationError: { target: false, value: false },
 } as const;
 
-/** Collects the violations of a body by JSON pointer. */
+/** Collects the first violation of each value of a body, by JSON pointer. */
 class ViolationList {
-  private readonly violations: Violation[] = [];
-  private readonly pointers = new Set<string>();
+  private readonly details = new Map<string, string>();
 
   add(pointer: string, detail: string): void {
-    if (this.isFull) return;
-    this.violations.push({ pointer, detail });
-    this.pointers.add(pointer);
+    if (!this.isFull && !this.has(pointer)) this.details.set(pointer, detail);
   }
 
-  /** Whether the list has a violation for exactly this value. */
   has(pointer: string): boolean {
-    return this.pointers.has(pointer);
+    return this.details.has(pointer);
   }
 
   /** Whether further violations would not be listed. */
   get isFull(): boolean {
-    return this.violations.length >= MAX_VIOLATIONS;
+    return this.details.size >= MAX_VIOLATIONS;
   }
 
   /** @throws ValidationError that lists the violations, if there are any */
   throwIfAny(): void {
-    const [first, ...others] = this.violations;
+    const [first, ...others] = [...this.details].map(([pointer, detail]) => ({ pointer, detail }));
     if (first) throw new ValidationError([first, ...others]);
   }
 }
@@ -264,12 +254,7 @@ function convertEntry({ source }: ReadField, raw: unknown, context: ReadContext)
 /** Names with a special meaning for libraries that copy objects. */
 const HARMFUL = new Set(['__proto__', 'constructor', 'prototype']);
 
-/**
- * Searches a value whose members no class declares for null, for values that the store or JSON cannot hold,
- * and for harmful names, and checks its depth.
- *
- * @param name of the field, for messages
- */
+/** Finds what is wrong with a value whose members no class declares: null, depth, what the store or JSON cannot hold. */
 function openValueViolations(value: unknown, context: ReadContext, name: string, depth = 0): void {
   const { violations, at } = context;
   if (violations.isFull) return;
@@ -317,9 +302,8 @@ const KINDS: Readonly<
 };
 
 /**
- * A message about a value that is not of its field's kind; undefined if it is. Plain decorators accept such
- * values: `@IsString({ each: true })` accepts a string for a list, and the store would then convert one to
- * the other.
+ * A message about a value that is not of its field's kind, which plain decorators may accept and the store would convert:
+ * `@IsString({ each: true })` accepts a string for a list.
  */
 function kindViolation({ source }: ReadField, value: unknown): string | undefined {
   const { name, list, kind, values, declaration } = source;
@@ -356,7 +340,7 @@ function addErrors(
   // An object whose class has no rules is reported without its own name.
   const at = (property as string | undefined) === undefined ? parent : pointerTo(parent, property);
   const [first] = Object.entries(constraints);
-  if (first && !violations.has(at)) {
+  if (first) {
     const [name, detail] = first;
     violations.add(
       at,

@@ -6,7 +6,6 @@ import {
   type FieldRule,
   scalarRule,
 } from './field-rule.js';
-import { withTextExample } from './json-schema.js';
 import { isPlainObject } from './plain-object.js';
 
 /** Options of `IsListOf`. */
@@ -22,48 +21,38 @@ export interface ListOptions extends FieldOptions<unknown[]> {
 /**
  * A list, replaced as a whole by an update.
  *
- * @param entry class of the entries, or the decorator of a single value
+ * @param of class of the entries, or the decorator of a single value
  * @example `@IsListOf(() => Variant, { max: 50 })`, `@IsListOf(IsReference(() => Tag), { max: 10 })`
  */
-export function IsListOf(entry: (() => Type<object>) | FieldDecorator, options: ListOptions): FieldDecorator {
-  return decoratorOf(
-    listRule('isListOf', 'rule' in entry ? entry.rule : objectRule(entry), options),
-    options,
-  );
-}
-
-/** The rule of a list whose entries have a rule. */
-export function listRule(
-  name: string,
-  entry: FieldRule,
-  { min = 0, max, unique = false }: { min?: number; max: number; unique?: boolean },
-): FieldRule {
+export function IsListOf(of: (() => Type<object>) | FieldDecorator, options: ListOptions): FieldDecorator {
+  const entry = 'rule' in of ? of.rule : objectRule(of);
+  const { min = 0, max, unique = false } = options;
   if (entry.list)
     throw new Error('IsListOf takes a class or the decorator of a single value, not of a list.');
   const count = min > 0 ? `${min} to ${max}` : `at most ${max}`;
   const shape = `an array of ${count}${unique ? ' distinct' : ''} entries, each ${entry.shape}`;
-  return {
+  const accepts = (value: unknown) =>
+    Array.isArray(value) &&
+    value.length >= min &&
+    value.length <= max &&
+    Array.from(value as unknown[]).every((item) => entry.rejection(item) === undefined) &&
+    (!unique || areDistinct(value, entry));
+  const rule: FieldRule = {
     ...entry,
-    name,
+    name: 'isListOf',
     list: true,
     shape,
-    rejection: (value) =>
-      Array.isArray(value) &&
-      value.length >= min &&
-      value.length <= max &&
-      Array.from(value as unknown[]).every((item) => entry.rejection(item) === undefined) &&
-      (!unique || areDistinct(value, entry))
-        ? undefined
-        : shape,
-    schema: withTextExample({
+    rejection: (value) => (accepts(value) ? undefined : shape),
+    schema: {
       type: 'array',
       items: entry.schema,
       ...(min > 0 && { minItems: min }),
       maxItems: max,
       ...(unique && { uniqueItems: true }),
-    }),
+    },
     storeRequired: true,
   };
+  return decoratorOf(rule, options);
 }
 
 /** Whether all entries differ as JSON. Identifiers are compared ignoring case. */

@@ -1,33 +1,16 @@
 import { Types } from 'mongoose';
-import type { FieldSource } from './fields.js';
+import type { FieldDescription } from './field-rule.js';
 
 /** Whether a value is an object with members, rather than an array, a date or a BSON value. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !(value instanceof Date) &&
-    !(value instanceof Map) &&
-    !(value instanceof Set) &&
-    !ArrayBuffer.isView(value) &&
-    !isBsonValue(value)
-  );
-}
-
-function isBsonValue(value: object): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  if (value instanceof Date || value instanceof Map || value instanceof Set) return false;
+  if (ArrayBuffer.isView(value)) return false;
   // A body's own "_bsontype" is an ordinary field: only values made by code have one through their class.
-  return (
-    value instanceof Types.ObjectId ||
-    value instanceof Types.Decimal128 ||
-    ('_bsontype' in value && !Object.hasOwn(value, '_bsontype'))
-  );
+  return !('_bsontype' in value) || Object.hasOwn(value, '_bsontype');
 }
 
-/**
- * Applies a merge patch to a value (RFC 7396, section 2) without changing either. Dates, BSON values and
- * lists are replaced as a whole.
- */
+/** Applies a merge patch to a value (RFC 7396, section 2), without changing either. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isPlainObject(patch)) return patch;
   const merged = new Map(isPlainObject(target) ? Object.entries(target) : []);
@@ -39,7 +22,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 }
 
 /** A value of code or of the store in the form that bodies have: identifiers and decimals are strings. */
-export function plainLeaf({ kind, schema, list }: FieldSource, value: unknown): unknown {
+export function plainLeaf({ kind, schema, list }: FieldDescription, value: unknown): unknown {
   if (kind === 'other') return value;
   if (value instanceof Types.ObjectId) return value.toHexString();
   if (value instanceof Types.Decimal128) return value.toString();

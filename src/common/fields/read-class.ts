@@ -3,14 +3,14 @@ import { TransformationType } from 'class-transformer';
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
 import { getMetadataStorage, IsOptional } from 'class-validator';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
-import { FieldDeclaration } from './field-rule.js';
-import { type FieldSource, sourcesOf } from './fields.js';
+import { FieldDeclaration, type FieldDescription } from './field-rule.js';
+import { sourcesOf } from './fields.js';
 import { isConditional, validationsOf } from './metadata.js';
 import { constraintOf, isPlainRule, PLAIN_RULES } from './plain-rules.js';
 
 /** How a field of a body is read. */
 export interface ReadField {
-  readonly source: FieldSource;
+  readonly source: FieldDescription;
   /** The functions of `@Transform()`. */
   readonly transforms: readonly ((params: object) => unknown)[];
   /** The author's message about a value of another kind. @default a message of the reader's own */
@@ -78,6 +78,6 @@ function rankOf(validation: ValidationMetadata): number {
 }
 
 /** Nested objects have a message of class-validator's, which means nothing to a JSON client. */
-function decidesKind(validation: ValidationMetadata, { kind }: FieldSource): boolean {
+function decidesKind(validation: ValidationMetadata, { kind }: FieldDescription): boolean {
   return kind !== 'nested' && PLAIN_RULES[constraintOf(validation)]?.kind === kind;
 }

@@ -1,19 +1,17 @@
 import type { Type } from '@nestjs/common';
 import { DefinitionsFactory, VirtualsFactory } from '@nestjs/mongoose';
 import { Schema, type SchemaDefinition, type SchemaDefinitionProperty, Types } from 'mongoose';
-import type { FieldDeclaration } from './field-rule.js';
-import { type FieldSource, sourcesOf } from './fields.js';
+import type { FieldDescription } from './field-rule.js';
+import { sourcesOf } from './fields.js';
 import { designTypeOf, lineageOf, propsOf, schemaOptionsOf } from './metadata.js';
-
-/** A field that one of the field decorators here declared. */
-export type DeclaredField = FieldSource & { readonly declaration: FieldDeclaration };
 
 /** Schemas in the making, by class: a class that contains itself refers to its own schema. */
 type SchemasInWork = ReadonlyMap<Type<object>, Schema>;
 
-/** Mongoose's definition of a declared field. */
-export function storeOf(field: DeclaredField, inWork: SchemasInWork = new Map()): SchemaDefinitionProperty {
+/** Mongoose's definition of a field that one of the field decorators here declared; undefined for others. */
+function storeOf(field: FieldDescription, inWork: SchemasInWork): SchemaDefinitionProperty | undefined {
   const { declaration, required, list, nested } = field;
+  if (!declaration) return undefined;
   const { storeType, storeRequired = true } = declaration.rule;
   const entry = nested ? subschemaOf(nested, inWork) : storeType;
   const value = declaration.options.default;
@@ -35,11 +33,12 @@ export function definitionOf(target: Type<object>, inWork: SchemasInWork = new M
   for (const name of namesOf(target)) {
     const field = fields.get(name);
     const prop = props.has(name) ? (own[name] ?? props.get(name)) : undefined;
-    if (field && isDeclared(field)) {
+    if (field?.declaration) {
       definition[name] = prop ? merged(target, field, prop, inWork) : storeOf(field, inWork);
     } else if (prop) {
-      const nested = field?.nested && hasDeclaredFields(field.nested) ? field.nested : undefined;
-      definition[name] = nested ? withNested(prop, nested, field?.list === true, inWork) : prop;
+      const nested = field?.nested;
+      const isOurs = nested && sourcesOf(nested).some(({ declaration }) => declaration);
+      definition[name] = isOurs ? withNested(prop, nested, field.list, inWork) : prop;
     }
   }
   return definition as SchemaDefinition;
@@ -51,9 +50,7 @@ const STORE_TYPES = new Map<unknown, unknown>([
   [Types.Decimal128, Schema.Types.Decimal128],
 ]);
 
-/**
- * @nestjs/mongoose treats `Types.ObjectId` as a nested class without fields, and would store anything there.
- */
+/** @nestjs/mongoose treats `Types.ObjectId` as a nested class without fields, and would store anything there. */
 function nameStoreTypes(options: unknown): void {
   if (typeof options !== 'object' || options === null || !('type' in options)) return;
   const { type } = options;
@@ -70,22 +67,23 @@ function namesOf(target: Type<object>): Set<string> {
 }
 
 /** Explicit options of `@Prop()` win. A type that it inferred from TypeScript is less specific than the decorator. */
-function merged(target: Type<object>, field: DeclaredField, prop: unknown, inWork: SchemasInWork): unknown {
+function merged(
+  target: Type<object>,
+  field: FieldDescription,
+  prop: unknown,
+  inWork: SchemasInWork,
+): unknown {
   if (typeof prop !== 'object' || prop === null || Array.isArray(prop) || !('type' in prop)) return prop;
   const { type, ...options } = prop;
-  const store = storeOf(field, inWork) as object;
+  const store = storeOf(field, inWork) as object | undefined;
   return { ...store, ...options, ...(!isInferred(target, field, type) && { type }) };
 }
 
-function isInferred(target: Type<object>, { name, nested }: DeclaredField, type: unknown): boolean {
+function isInferred(target: Type<object>, { name, nested }: FieldDescription, type: unknown): boolean {
   // @nestjs/mongoose replaces the class of a nested object with a definition, or with a schema if it has
   // @Schema().
   if (nested) return !(type instanceof Schema) || schemaOptionsOf(nested) !== undefined;
   return type === designTypeOf(target, name) || (Array.isArray(type) && type.length === 0);
-}
-
-function hasDeclaredFields(target: Type<object>): boolean {
-  return sourcesOf(target).some(isDeclared);
 }
 
 function withNested(prop: unknown, nested: Type<object>, list: boolean, inWork: SchemasInWork): unknown {
@@ -102,13 +100,9 @@ function subschemaOf(target: Type<object>, inWork: SchemasInWork): Schema {
   return schema.add(definitionOf(target, new Map([...inWork, [target, schema]])));
 }
 
-function isDeclared(field: FieldSource): field is DeclaredField {
-  return field.declaration !== undefined;
-}
-
 /**
- * Mongoose schema of an entity, from its `@Prop()`s and its field decorators; a new one for each call. Nested
- * classes become subschemas without `_id`. An explicit option of `@Prop()` overrides the field decorator.
+ * A new Mongoose schema of an entity, from its `@Prop()`s, whose options win, and its field decorators. Nested classes
+ * become subschemas without `_id`.
  */
 export function schemaOf(entity: Type<object>): Schema {
   const schema = new Schema(definitionOf(entity), schemaOptionsOf(entity));

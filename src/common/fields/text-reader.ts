@@ -27,11 +27,7 @@ export class TextReader<T extends object> {
     this.reader = new InputReader(type);
   }
 
-  /**
-   * @param textOf the text that was sent under a name, if any. A list is separated by commas
-   * @returns an instance of the class
-   * @throws ValidationError that lists each violation with its name
-   */
+  /** @param textOf the text that was sent under a name. @throws ValidationError that lists each violation with its name */
   async read(textOf: (name: string) => string | undefined): Promise<T> {
     const values = fieldsOf(this.type).flatMap((field) => {
       const text = textOf(field.name);

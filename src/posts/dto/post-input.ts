@@ -1,4 +1,4 @@
-import { IsText, IsTextList } from '../../common/fields/index.js';
+import { IsListOf, IsText } from '../../common/fields/index.js';
 
 /** The fields of a post that a client may send. */
 export class PostInput {
@@ -15,6 +15,6 @@ export class PostInput {
   @IsText({ max: 100_000, optional: true, example: 'What is new in this release.' })
   content?: string;
 
-  @IsTextList({ maxEntries: 20, entry: { min: 1, max: 50 }, optional: true, example: ['release', 'news'] })
+  @IsListOf(IsText({ min: 1, max: 50 }), { max: 20, optional: true, example: ['release', 'news'] })
   tags?: string[];
 }

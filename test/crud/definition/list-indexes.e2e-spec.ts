@@ -1,6 +1,6 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
-import { anyOf, claim, IsText, IsTextList, schemaOf } from '../../../src/index.js';
+import { anyOf, claim, IsListOf, IsText, schemaOf } from '../../../src/index.js';
 import { resource } from '../../support/resource.js';
 import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
@@ -63,7 +63,7 @@ it('a unique index of one list keeps values unique among those in that list', as
 });
 
 it('a unique value beside a list of readers that clients write stops the start', async () => {
-  const members = IsTextList({ maxEntries: 5, entry: { max: 9 }, optional: true });
+  const members = IsListOf(IsText({ max: 9 }), { max: 5, optional: true });
   const fields = { members, slug: IsText({ max: 20 }) };
   const startOf = async (isolationFields: object, keys: Record<string, 1>) => {
     const kept = { author: Prop({ type: String }) };

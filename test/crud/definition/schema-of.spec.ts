@@ -4,15 +4,7 @@ import { IsInt, IsString, ValidateNested } from 'class-validator';
 import { Type as TypeOf } from 'class-transformer';
 import { model, Schema, Types } from 'mongoose';
 import { InputReader } from '../../../src/common/fields/index.js';
-import {
-  IsDecimal,
-  IsListOf,
-  IsNested,
-  IsText,
-  IsTextList,
-  IsTimestamp,
-  schemaOf,
-} from '../../../src/index.js';
+import { IsDecimal, IsListOf, IsNested, IsText, IsTimestamp, schemaOf } from '../../../src/index.js';
 import { Product, ProductInput } from '../../support/product-input.js';
 
 const ID = '665f1c2ab7e3a90d4c8b4567';
@@ -87,7 +79,7 @@ describe('schemaOf', () => {
       @Prop({ type: String }) @IsTimestamp() when!: Date;
       @Prop({ select: false }) @IsNested(() => Declared) nested!: Declared;
       @Prop({ index: true })
-      @IsTextList({ maxEntries: 2, entry: { max: 5 }, optional: true })
+      @IsListOf(IsText({ max: 5 }), { max: 2, optional: true })
       words?: string[];
       @Prop() @IsString() plain!: string;
     }

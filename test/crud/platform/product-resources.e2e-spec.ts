@@ -5,7 +5,7 @@ import { LedgerModule } from '../../../examples/ledger/ledger.module.js';
 import { PriceRulesModule } from '../../../examples/price-rules/price-rules.module.js';
 import { ProfileModule } from '../../../examples/profile/profile.module.js';
 import { describeCrudContract } from '../../../src/common/crud/testing/index.js';
-import { claim, CrudModule, IsReference, IsText, IsTextList, unlessCaller } from '../../../src/index.js';
+import { claim, CrudModule, IsListOf, IsReference, IsText, unlessCaller } from '../../../src/index.js';
 import { compareAnswers, PLATFORMS, useRunning } from '../../support/platforms.js';
 import { feature, resource } from '../../support/resource.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
@@ -17,7 +17,7 @@ const workspaces = resource({
   name: 'workspaces',
   fields: {
     name: IsText({ max: 80 }),
-    members: IsTextList({ maxEntries: 50, entry: { max: 40 }, optional: true }),
+    members: IsListOf(IsText({ max: 40 }), { max: 50, optional: true }),
   },
   kept: { owner: person },
   isolationFields: { all: { members: claim('sub') }, create: owner, del: owner },

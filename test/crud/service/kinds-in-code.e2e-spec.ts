@@ -13,10 +13,10 @@ import {
 } from '../../../src/common/crud/index.js';
 import {
   IsFlag,
+  IsListOf,
   IsOneOf,
   IsReference,
   IsText,
-  IsTextList,
   IsWholeNumber,
 } from '../../../src/common/fields/index.js';
 import { CurrentScope, hasRole, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
@@ -47,7 +47,7 @@ class GlueInput extends PartInput {
   @IsReference((): Type<object> => parts.entity, { optional: true }) fixes?: string;
   @IsWholeNumber() volume!: number;
   @IsText({ max: 9 }) colour!: string;
-  @IsTextList({ maxEntries: 3, entry: { max: 9 } }) uses!: string[];
+  @IsListOf(IsText({ max: 9 }), { max: 3 }) uses!: string[];
 }
 
 const edit = ({ record }: { record: Made }) => {

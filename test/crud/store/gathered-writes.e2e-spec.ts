@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { Types } from 'mongoose';
 import {
   IsFlag,
+  IsListOf,
   IsOneOf,
   IsText,
-  IsTextList,
   IsTimestamp,
   IsWholeNumber,
   schemaOf,
@@ -28,7 +28,7 @@ class TicketInput {
   @IsWholeNumber({ min: 0, optional: true }) count?: number;
   @IsTimestamp({ optional: true }) dueAt?: Date;
   @IsOneOf(['red', 'blue'], { default: 'red' }) colour?: string;
-  @IsTextList({ maxEntries: 2, entry: { max: 5 }, optional: true }) tags?: string[];
+  @IsListOf(IsText({ max: 5 }), { max: 2, optional: true }) tags?: string[];
   @IsText({ max: 9, optional: true }) code?: string;
 }
 

@@ -2,7 +2,7 @@ import { type CanActivate, Injectable } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import { CrudModule } from '../../../src/common/crud/index.js';
 import { NotificationsModule } from '../../../src/common/notifications/index.js';
-import { IsIdentifier, IsTextList } from '../../../src/common/fields/index.js';
+import { IsIdentifier, IsListOf, IsText } from '../../../src/common/fields/index.js';
 import { claim, hasRole, unlessCaller } from '../../../src/common/tenancy/index.js';
 import { eventually } from '../../support/eventually.js';
 import { createResourceApp } from '../../support/resource-app.js';
@@ -24,7 +24,7 @@ const drafts: Outline = {
 };
 const remarksBelow = (above: ReturnType<typeof resource>) =>
   below(above, { name: 'remarks', ...OF_TENANT, events: true });
-const severalTenants = IsTextList({ maxEntries: 3, entry: { max: 24 } });
+const severalTenants = IsListOf(IsText({ max: 24 }), { max: 3 });
 
 /** Options of a resource some of whose records some callers of the tenant cannot read, and why. */
 const UNREADABLE: Readonly<Record<string, Partial<Outline>>> = {

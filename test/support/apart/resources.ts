@@ -55,7 +55,7 @@ const vaults = owned({
   name: 'vaults',
   fields: {
     ...{ level, code, keeper: to(keepers) },
-    tags: f.IsTextList({ maxEntries: 5, entry: { max: 40 }, ...optional }),
+    tags: f.IsListOf(f.IsText({ max: 40 }), { max: 5, ...optional }),
     dueAt: f.IsTimestamp(optional),
     box: f.IsNested(() => Box, optional),
   },
@@ -126,7 +126,7 @@ const notices = owned({
 /** Of those whom a list names. */
 const circles = named({
   name: 'circles',
-  fields: { members: f.IsTextList({ maxEntries: 9, entry: { max: 20 }, ...optional }) },
+  fields: { members: f.IsListOf(f.IsText({ max: 20 }), { max: 9, ...optional }) },
   isolationFields: { all: { members: claim('sub') } },
   query: { filter: ['_id', 'name', 'members'] },
   ...batches,

@@ -2,7 +2,7 @@ import { Schema } from '@nestjs/mongoose';
 import type { ModelDefinition } from '@nestjs/mongoose';
 import { Schema as MongooseSchema, Types } from 'mongoose';
 import { reserveCollection } from '../../database/index.js';
-import { IsIdentifier, IsOneOf, IsText, IsTextList } from '../../fields/index.js';
+import { IsIdentifier, IsListOf, IsOneOf, IsText } from '../../fields/index.js';
 
 /** The collection of the audit records of all resources. */
 export const AUDITS = 'audits';
@@ -41,9 +41,8 @@ export class AuditEntry extends AuditEntryInput {
   @IsIdentifier({ description: 'Identifier of the record' })
   record!: string;
 
-  @IsTextList({
-    maxEntries: 1_000,
-    entry: { max: 1_000 },
+  @IsListOf(IsText({ max: 1_000 }), {
+    max: 1_000,
     description: 'Names of the visible fields that the write set, changed or removed',
   })
   changed!: string[];

@@ -197,7 +197,7 @@ function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: r
 export function isLeftToCode(field: FieldDescription, type: SchemaType | undefined): boolean {
   if (!type || type.isRequired || !field.required) return false;
   // A field of class-validator is as required in the database as its @Prop() says.
-  const { required = field.isDeclared === true } = type.options as { required?: unknown };
+  const { required = field.declaration !== undefined } = type.options as { required?: unknown };
   const { defaultValue: given } = type as { defaultValue?: unknown };
   return given === undefined && required === true;
 }
