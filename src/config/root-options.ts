@@ -17,7 +17,6 @@ export function rootOptionsOf(environment: Environment, database: DatabaseServer
       audience: environment.jwtAudience,
       scope: environment.jwtScope,
       tenantClaim: environment.jwtTenantClaim,
-      names: { jwksUrl: 'JWT_JWKS_URL', audience: 'JWT_AUDIENCE' },
     },
   };
 }

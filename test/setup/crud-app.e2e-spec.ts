@@ -84,15 +84,15 @@ describe('CrudModule.forRootAsync', () => {
   });
 });
 
-it('warnings about tokens name the options', async () => {
+it('warns of keys that come by http, and for any audience', async () => {
   const lines: Record<string, unknown>[] = [];
   const tokens = { jwksUrl: new URL('http://login.example.com/jwks.json') };
   const imports = [CrudModule.forRoot({ database: { uri: freshDatabaseUri() }, tokens })];
   const log = createLog('warn', collecting(lines));
   await (await createCrudApp({ module: ShopModule, imports }, { log })).close();
   expect(lines.map(({ msg }) => msg)).toEqual([
-    'tokens.audience is not set: tokens that were issued for other applications are accepted',
-    'tokens.jwksUrl is an http URL: keep the way to the key server out of the reach of others, or use https',
+    'No audience is required: tokens that were issued for other applications are accepted',
+    'The keys come from an http URL: keep the way to the key server out of the reach of others, or use https',
   ]);
 });
 

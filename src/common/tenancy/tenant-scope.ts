@@ -49,11 +49,7 @@ declare module '../request/index.js' {
 
 type Resolve = (fields: IsolationFields) => Record<string, unknown>;
 
-/**
- * The records that a caller may read and write. It knows the value of every isolation field and rejects an
- * action if one is missing. The `TenantInterceptor` makes it for a request; code uses {@link scopeOf} or
- * {@link unrestrictedScope}.
- */
+/** The records that a caller may read and write. Code makes it with {@link scopeOf} or {@link unrestrictedScope}. */
 export class TenantScope {
   // Makes the type nominal: an object literal is not a scope.
   readonly #resolve: Resolve;
@@ -118,8 +114,7 @@ export class TenantScope {
   }
 
   /**
-   * The values of an action's isolation fields. A create writes them; every other action adds them to its
-   * filter.
+   * The values of an action's isolation fields. A create writes them; others add them to their filter.
    *
    * @throws UnauthenticatedError, TenantRequiredError or ClaimRequiredError if the caller lacks one
    */
@@ -137,10 +132,7 @@ function mapFields(
   );
 }
 
-/**
- * Makes a scope in code, outside a request: `service.create(scopeOf({ tenant }), input)`. A verb throws if
- * one of its isolation fields has no value.
- */
+/** Makes a scope in code: `service.create(scopeOf({ tenant }), input)`. A verb throws without the value of an isolation field. */
 export function scopeOf(values: Readonly<Record<string, unknown>>): TenantScope {
   return TenantScope.ofValues(values);
 }
@@ -154,11 +146,7 @@ export function unrestrictedScope(caller?: TenantContext): TenantScope {
   return TenantScope.unrestricted(caller);
 }
 
-/**
- * Accepts only genuine scopes, so that nothing runs unscoped by mistake.
- *
- * @throws Error if the value was not made by this module
- */
+/** Accepts only scopes that this module has made, so that nothing runs unscoped by mistake. */
 export function assertScope(scope: unknown): asserts scope is TenantScope {
   if (scope instanceof TenantScope) return;
   throw new Error(
@@ -194,17 +182,12 @@ export interface IsolationRequest {
 }
 
 /**
- * Returns the value of an isolation field for one request, in the type of the field: nothing is cast. It must
- * be pure, since it may run several times per request. Undefined and null reject the request with 401, since a
- * filter without a value would match every tenant's records.
+ * Returns the value of an isolation field for one request, in the type of the field: nothing is cast. It must be pure,
+ * since it may run several times. Undefined and null reject the request with 401.
  */
 export interface IsolationSource {
   (caller: TenantContext, request: IsolationRequest): unknown;
-  /**
-   * Whether the value is available without a token.
-   *
-   * @default false: an action with this source requires one
-   */
+  /** Whether the value is available without a token. @default false: an action with this source requires one */
   readonly anonymous?: boolean;
   /** Whether the application identifies the caller, as {@link fromRequest} says. @default false */
   readonly identifies?: boolean;
@@ -259,17 +242,16 @@ function ofClaim(name: string, isValue: (value: unknown) => boolean, isList: boo
 }
 
 /**
- * Makes an {@link IsolationSource} of a claim of the token, such as `claim('sub')`. The claim must be a string, a number or
- * a boolean, as the type of the field requires: `1`, `"1"` and `true` are three values.
+ * Makes an {@link IsolationSource} of a claim of the token, such as `claim('sub')`: a string, a number or a boolean, in the
+ * type of the field.
  *
  * @throws ClaimRequiredError if the token has no such claim, or one of another type
  */
 export const claim = byName((name) => ofClaim(name, isScalar, false));
 
 /**
- * Makes an {@link IsolationSource} of a claim with several values, such as `claims('tenants')`: reads see the records of
- * all of them, and a create names one in its body, unless there is one only. The claim must be a list, each entry as in
- * {@link claim}.
+ * Makes an {@link IsolationSource} of a claim that is a list, such as `claims('tenants')`: reads see the records of all
+ * entries, and a create names one in its body, unless there is one only.
  *
  * @throws ClaimRequiredError if the token has no such claim, or one that is empty or of another type
  */
@@ -281,8 +263,8 @@ export const claims = byName((name) =>
 export const ANY_OF = '$or';
 
 /**
- * Isolates reads by one of several sets of fields: `get: anyOf({ sender: claim('sub') }, { recipient: claim('sub') })` shows
- * a message to both. For `get` and `count` only: a write must know whose a record is.
+ * Isolates `get` and `count` by one of several sets of fields: `get: anyOf({ sender: claim('sub') }, { recipient: claim('sub') })`
+ * shows a message to both.
  *
  * @throws Error if there is no set, or one without fields, which would isolate nothing
  */

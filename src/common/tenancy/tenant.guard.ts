@@ -14,9 +14,10 @@ import {
   UseGuards,
   UseInterceptors,
 } from '@nestjs/common';
+import { MetadataScanner } from '@nestjs/core';
 import type { Observable } from 'rxjs';
 import { InvalidTokenError, UnauthenticatedError } from '../errors/index.js';
-import { contextOf, type HttpRequest, rawOf } from '../request/index.js';
+import { contextOf, type HttpRequest } from '../request/index.js';
 import {
   ANONYMOUS,
   type IsolationFields,
@@ -24,48 +25,23 @@ import {
   type TenantContext,
   TenantScope,
 } from './tenant-scope.js';
-import { bearerTokenOf, TokenVerifier, type TokenVerifierOptions } from './tokens.js';
-
-/** The senders of requests, identified by their bearer tokens (RFC 6750). */
-@Injectable()
-export class Callers {
-  private readonly callers = new WeakMap<object, Promise<TenantContext>>();
-
-  constructor(private readonly verifier: TokenVerifier) {}
-
-  /**
-   * The caller of a request. Sub-requests share the token of the request around them, which is verified once.
-   *
-   * @throws UnauthenticatedError, InvalidTokenError without a valid token
-   */
-  async of(request: HttpRequest): Promise<TenantContext> {
-    const raw = rawOf(request);
-    const token = bearerTokenOf(request);
-    const caller = this.callers.get(raw) ?? this.verifier.authenticate(token);
-    this.callers.set(raw, caller);
-    return caller;
-  }
-}
+import { TokenVerifier, type TokenVerifierOptions } from './tokens.js';
 
 /** Decides who sends a request: an isolated action needs a valid bearer token (RFC 6750). */
 @Injectable()
 export class TenantGuard implements CanActivate {
-  /** @param callers identifies the sender of a request */
-  constructor(private readonly callers: Callers) {}
+  constructor(private readonly tokens: TokenVerifier) {}
 
   /** @throws UnauthenticatedError, InvalidTokenError if the action needs a token, and there is no valid one */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<HttpRequest>();
-    contextOf(request).caller = needsToken(isolationOf(context)) ? await this.callers.of(request) : ANONYMOUS;
+    const isIdentified = needsToken(isolationOf(context));
+    contextOf(request).caller = isIdentified ? await this.tokens.callerOf(request) : ANONYMOUS;
     return true;
   }
 }
 
-/**
- * Makes the scope of a request whose caller has been decided.
- *
- * @throws UnauthenticatedError, TenantRequiredError or ClaimRequiredError if the caller lacks a value of one of the fields
- */
+/** Makes the scope of a request whose caller has been decided. @throws as {@link TenantScope.valuesOf} */
 export function applyScope(request: HttpRequest, fields: IsolationFields): TenantScope {
   // Without the guard, nobody has decided who is calling.
   const context = contextOf(request);
@@ -77,10 +53,7 @@ export function applyScope(request: HttpRequest, fields: IsolationFields): Tenan
   return scope;
 }
 
-/**
- * Applies the guard's decision: makes the scope of the request, the first argument of every verb of a
- * service. A caller who lacks an isolation value of the action is rejected here, before anything is read.
- */
+/** Makes the scope of a request. A caller who lacks an isolation value is rejected here, before anything is read. */
 @Injectable()
 export class TenantInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -90,10 +63,7 @@ export class TenantInterceptor implements NestInterceptor {
   }
 }
 
-/**
- * Scopes every handler of a controller, including those of its subclasses. Applied to the class, so that no
- * decorator on a method can remove it: guards and interceptors of methods are added to those of their class.
- */
+/** Scopes every handler of a controller and its subclasses. Of the class, so that no decorator on a method can remove it. */
 export function Isolated(resolver: IsolationResolver): ClassDecorator {
   return applyDecorators(IsolatedBy(resolver), UseInterceptors(TenantInterceptor));
 }
@@ -116,26 +86,16 @@ export const ISOLATION = 'tenancy:isolation';
 /** Metadata key of the resolver for the items of a controller's batches. */
 const ITEM_ISOLATION = 'tenancy:item-isolation';
 
-/**
- * Returns the fields that scope a request, by the name of its handler, the controller of the handler, and the
- * request itself, which may ask for more than everybody sees.
- */
-export type IsolationResolver = (
-  handler: string,
-  controller: Type<object>,
-  request: HttpRequest,
-) => IsolationFields;
+/** Returns the fields that scope a request, which may ask for more than everybody sees. */
+type IsolationResolver = (handler: string, controller: Type<object>, request: HttpRequest) => IsolationFields;
 
 /** Returns the fields that scope each kind of item of a batch. */
-export type ItemIsolationResolver = (handler: string, controller: Type<object>) => readonly IsolationFields[];
+type ItemIsolationResolver = (handler: string, controller: Type<object>) => readonly IsolationFields[];
 
+/** The names of handlers, by controller and method. */
 const names = new WeakMap<object, Map<unknown, string>>();
 
-/**
- * The fields that scope a request.
- *
- * @throws Error if the controller is not `@Isolated`, so that nothing runs unscoped
- */
+/** The fields that scope a request. @throws Error if the controller is not `@Isolated`, so that nothing runs unscoped */
 export function isolationOf(context: ExecutionContext): IsolationFields {
   const controller = context.getClass();
   const resolver = Reflect.getMetadata(ISOLATION, controller) as IsolationResolver | undefined;
@@ -144,34 +104,23 @@ export function isolationOf(context: ExecutionContext): IsolationFields {
 }
 
 /** The fields that scope each kind of item of a batch; empty for other requests. */
-export function itemIsolationOf(context: ExecutionContext): readonly IsolationFields[] {
+function itemIsolationOf(context: ExecutionContext): readonly IsolationFields[] {
   const controller = context.getClass();
   const resolver = Reflect.getMetadata(ITEM_ISOLATION, controller) as ItemIsolationResolver | undefined;
   return resolver?.(handlerName(context), controller) ?? [];
 }
 
-/**
- * Name of the method that handles a request. The function's own name may differ, since a decorator may have
- * replaced it.
- */
+/** Name of the method that handles a request. That of the function may differ: a decorator may have replaced it. */
 export function handlerName(context: ExecutionContext): string {
-  const [controller, method] = [context.getClass(), context.getHandler()];
-  const ofController = names.get(controller) ?? new Map<unknown, string>();
-  names.set(controller, ofController);
-  const name = ofController.get(method) ?? nameOnPrototype(controller, method);
-  ofController.set(method, name);
+  const [type, method] = [context.getClass(), context.getHandler()];
+  const known = names.get(type) ?? new Map<unknown, string>();
+  const found = known.get(method);
+  if (found !== undefined) return found;
+  const methods = type.prototype as Record<string, unknown>;
+  const name = new MetadataScanner().getAllMethodNames(methods).find((one) => methods[one] === method);
+  if (name === undefined) throw new Error(`${type.name} has no method for the handler of this request.`);
+  names.set(type, known.set(method, name));
   return name;
-}
-
-function nameOnPrototype(type: Type, method: unknown): string {
-  let prototype = type.prototype as object | null;
-  for (; prototype; prototype = Object.getPrototypeOf(prototype) as object | null) {
-    const found = Object.entries(Object.getOwnPropertyDescriptors(prototype)).find(
-      ([, descriptor]) => descriptor.value === method,
-    );
-    if (found) return found[0];
-  }
-  throw new Error(`${type.name} has no method for the handler of this request.`);
 }
 
 /** Distinguishes the callers of one route. */
@@ -185,12 +134,9 @@ export interface Identity {
 /** Identifies the caller that a request is made for. */
 @Injectable()
 export class CallerIdentity {
-  constructor(private readonly callers: Callers) {}
+  constructor(private readonly tokens: TokenVerifier) {}
 
-  /**
-   * For a route that needs no token, all callers are the same, unless an item of a batch needs one. Each item
-   * is then decided separately, and the token, if there is one, identifies the owner of the items.
-   */
+  /** For a route that needs no token, all callers are the same, unless an item of a batch needs one. */
   async of(context: ExecutionContext): Promise<Identity> {
     const request = context.switchToHttp().getRequest<HttpRequest>();
     // A hand-written controller may isolate nothing.
@@ -206,7 +152,7 @@ export class CallerIdentity {
 
   private async senderOf(request: HttpRequest): Promise<TenantContext> {
     try {
-      return await this.callers.of(request);
+      return await this.tokens.callerOf(request);
     } catch (error) {
       if (error instanceof UnauthenticatedError || error instanceof InvalidTokenError) return ANONYMOUS;
       throw error;
@@ -223,32 +169,19 @@ function valuesOf(scope: TenantScope, fields: IsolationFields): Readonly<Record<
   }
 }
 
-const VERIFIER_OPTIONS = Symbol('TokenVerifierOptions');
-
-/** Provides the callers, which the TenantGuard of every feature uses. */
+/** Provides the verifier of tokens, which the TenantGuard of every feature uses. */
 @Global()
 @Module({})
 export class TenancyModule {
-  static forRoot(options: TokenVerifierOptions): DynamicModule {
-    return TenancyModule.forRootAsync({ useFactory: () => options });
-  }
-
-  static forRootAsync(
-    options: Pick<FactoryProvider<TokenVerifierOptions>, 'inject' | 'useFactory'>,
-  ): DynamicModule {
+  static forRootAsync({
+    inject,
+    useFactory,
+  }: Pick<FactoryProvider<TokenVerifierOptions>, 'inject' | 'useFactory'>): DynamicModule {
+    const made = async (...injected: unknown[]) => new TokenVerifier(await useFactory(...injected));
     return {
       module: TenancyModule,
-      providers: [
-        { provide: VERIFIER_OPTIONS, ...options },
-        {
-          provide: TokenVerifier,
-          inject: [VERIFIER_OPTIONS],
-          useFactory: (given: TokenVerifierOptions) => new TokenVerifier(given),
-        },
-        Callers,
-        CallerIdentity,
-      ],
-      exports: [TokenVerifier, Callers, CallerIdentity],
+      providers: [{ provide: TokenVerifier, inject, useFactory: made }, CallerIdentity],
+      exports: [TokenVerifier, CallerIdentity],
     };
   }
 }

@@ -146,7 +146,7 @@ describe('anything added to the chain also runs for generated routes', () => {
     await using app = await createResourceApp(
       owned({ name: 'notes' }),
       CrudModule.forFeature(owned({ name: 'partner-notes', class: 'PartnerNote' }), {
-        imports: [TenancyModule.forRoot({ secret, tenantClaim: 'tenant' })],
+        imports: [TenancyModule.forRootAsync({ useFactory: () => ({ secret, tenantClaim: 'tenant' }) })],
       }),
     );
     const partner = forgedToken({ alg: 'HS256' }, { ...goodClaims(), tenant: GLOBEX }, { secret });
