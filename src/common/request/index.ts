@@ -18,10 +18,7 @@ export interface Platform {
   beforeSend(request: HttpRequest, response: HttpResponse, settle: (body: unknown) => Promise<unknown>): void;
 }
 
-/**
- * What the steps of a request tell each other, and the verbs that it calls. Each item of a batch has its own. Each folder
- * that adds members declares them itself.
- */
+/** What the steps of a request, or of an item of a batch, tell each other. Each folder that adds members declares them itself. */
 // eslint-disable-next-line @typescript-eslint/no-empty-object-type
 export interface RequestContext {}
 
@@ -70,10 +67,7 @@ declare module 'fastify' {
   interface FastifyRequest extends RequestState {}
 }
 
-/**
- * The path of a request's URL, without its query. Errors, links and the log omit the query because it may be
- * secret.
- */
+/** The path of a request's URL, without its query, which may be secret. */
 export function pathOf({ url }: Pick<RequestLine, 'url'>): string {
   const end = url.indexOf('?');
   return end === -1 ? url : url.slice(0, end);
@@ -100,12 +94,15 @@ export function isSent(response: HttpResponse): boolean {
 }
 
 /**
- * How many listeners a response may have before Node warns of a leak. The framework alone takes ten for a stream,
- * Node's default, and eleven if the client is gone before the stream begins. The rest is for the service and your code.
+ * How many listeners a response may have before Node warns of a leak. The framework takes eleven for a stream; the rest
+ * is for ours, and your own code.
  */
-const MAX_LISTENERS = 32;
+const MAX_LISTENERS = 48;
 
 /** Calls a function when a response has been sent or given up. */
 export function whenClosed(response: ServerResponse, action: () => void): void {
-  response.setMaxListeners(MAX_LISTENERS).once('close', action);
+  const most = response.getMaxListeners();
+  // Zero stands for any number.
+  if (most > 0) response.setMaxListeners(Math.max(most, MAX_LISTENERS));
+  response.once('close', action);
 }

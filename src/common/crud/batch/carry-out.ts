@@ -118,42 +118,33 @@ const SLICE_MS = 2;
 /** Maximum number of items carried out at the same time, unless they are one unit of work. Unit: items. */
 export const MAX_RUN = 128;
 
-/** The part of an item that decides its order. An item without a kind does nothing. */
-interface Ordered {
-  readonly kind: ItemKind | 'malformed';
-  readonly id?: string;
-}
-
 /**
- * Divides items into runs. The items of a run can be carried out concurrently with the same outcome as one
- * after another: they are of one kind and concern different records. The next run begins when the last one
- * has ended.
+ * Divides operations into runs that have the same outcome concurrently: of one kind, about different records.
  *
- * @param isIndependent whether items of a kind cannot see or influence each other
- * @param max number of items of a run
+ * @param isIndependent whether operations of a kind cannot see or influence each other
  */
-function* runsOf<Item extends Ordered>(
-  items: Iterable<Item>,
+function* runsOf(
+  operations: Iterable<Operation>,
   isIndependent: (kind: ItemKind) => boolean,
   max: number,
-): Generator<Item[], void, undefined> {
-  let run: Item[] = [];
+): Generator<Operation[], void, undefined> {
+  let run: Operation[] = [];
   let kind: ItemKind | undefined;
   const ids = new Set<string>();
-  for (const item of items) {
-    const id = item.kind === 'malformed' ? undefined : item.id?.toLowerCase();
+  for (const operation of operations) {
+    const id = 'id' in operation ? operation.id.toLowerCase() : undefined;
     const joins =
-      item.kind === 'malformed' ||
+      operation.kind === 'malformed' ||
       kind === undefined ||
-      (kind === item.kind && isIndependent(kind) && !ids.has(id ?? ''));
+      (kind === operation.kind && isIndependent(kind) && !ids.has(id ?? ''));
     if (!joins || run.length >= max) {
       yield run;
       run = [];
       ids.clear();
     }
-    if (item.kind !== 'malformed') kind = item.kind;
+    if (operation.kind !== 'malformed') kind = operation.kind;
     if (id !== undefined) ids.add(id);
-    run.push(item);
+    run.push(operation);
   }
   if (run.length > 0) yield run;
 }
@@ -162,10 +153,7 @@ function* runsOf<Item extends Ordered>(
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type AnyService = CrudService<any, any, any>;
 
-/**
- * Tells whether items of a kind cannot see or influence each other, so that they may run concurrently. Your
- * own code (hooks, overrides, guards, middleware) may depend on what earlier items have done.
- */
+/** Tells whether items of a kind may run concurrently. Your own code may depend on what earlier items have done. */
 function independence(controller: Type<object>, service: AnyService): (kind: ItemKind) => boolean {
   const { definition } = metadataOf(controller);
   const isPlain = isGenerated(controller) && !hasOwnCode(definition);
@@ -196,22 +184,13 @@ function meet(kind: ItemKind, definition: CrudDefinition, service: AnyService): 
   return isUnique || references.some(({ to }) => to === entity);
 }
 
-/**
- * How long the response waits for results. After that it begins, so that the client sees progress. Unit:
- * milliseconds.
- */
+/** How long a response waits for its results before it begins without them. Unit: milliseconds. */
 const PATIENCE_MS = 4_000;
 
 /** The response to a bulk request: its results or, if they take long, a stream of the same JSON. */
 export async function bulkResponse(results: Promise<BulkResults>): Promise<unknown> {
-  const ended = new AbortController();
-  const late = pause(PATIENCE_MS, undefined, { signal: ended.signal }).catch(() => undefined);
-  try {
-    const inTime = await Promise.race([results, late]);
-    if (inTime) return inTime;
-  } finally {
-    ended.abort();
-  }
+  const inTime = await Promise.race([results, pause(PATIENCE_MS, undefined, { ref: false })]);
+  if (inTime) return inTime;
   async function* json() {
     yield '{\n';
     yield JSON.stringify(await results).slice(1);

@@ -13,8 +13,8 @@ import type { Operation } from './operation.js';
 
 /**
  * Creates a record from each line of a request, and returns a line for each. Lines are read only as fast as results
- * are taken, so neither the request nor the response is ever held in memory. An import that loses its slot to a client
- * with fewer breaks off. When the process is told to stop, lines already read are answered, and the next gets an error.
+ * are taken. An import that loses its slot to a client with fewer breaks off. When the process is told to stop, lines
+ * already read are answered, and the next gets an error.
  *
  * @throws TooManyStreamsError, OverloadedError if its client, or all together, have too many imports
  */
@@ -109,10 +109,7 @@ class LineReader {
   private length = 0;
   private parts: Buffer[] = [];
 
-  /**
-   * @param limit Maximum length of a line. Unit: bytes.
-   * @param isCut whether the stream was cut off, so that its last line is not a line
-   */
+  /** @param limit of the length of a line, in bytes. @param isCut whether the stream, and so its last line, was cut off */
   constructor(
     private readonly limit: number,
     private readonly isCut: () => boolean,

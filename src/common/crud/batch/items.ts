@@ -41,25 +41,22 @@ export type Item = Exclude<Operation, { kind: 'malformed' }>;
 
 /** Carries out the items of one batch, each as a request to its own route. */
 export class Items {
-  /** Class of the controller whose routes the items take. */
-  readonly controller: Type<object>;
   /** Size that further problems may have. Unit: bytes. */
   private room = PROBLEM_BYTES;
   /** Path of the resource: that of the batch without its last segment. */
   private readonly path: string;
 
-  /** @param unit that the items are part of */
+  /** @param controller whose routes the items take. @param unit that the items are part of */
   constructor(
     readonly request: HttpRequest,
     readonly reply: HttpResponse,
-    controller: Type<object>,
+    readonly controller: Type<object>,
     readonly unit?: UnitOfWork,
   ) {
-    this.controller = controller;
     // Code that each item runs through may listen for the end of the batch.
     for (const emitter of [rawOf(request), rawOf(reply)]) emitter.setMaxListeners(0);
     if (!(request.body instanceof Readable)) this.received(Number(request.headers['content-length'] ?? 0));
-    this.path = withoutLast(pathOf(request));
+    this.path = pathOf(request).replace(/\/[^/]+\/?$/, '');
   }
 
   /** The same items as a part of a unit of work. */
@@ -67,22 +64,9 @@ export class Items {
     return new Items(this.request, this.reply, this.controller, unit);
   }
 
-  /**
-   * Carries out one item.
-   *
-   * @param number of the item in its batch, from 0
-   */
+  /** @param number of the item in its batch, from 0 */
   async carryOut(item: Item, number: number, turn?: WriteTurn): Promise<ItemResult> {
     return resultOf(item.kind, await this.send(item, number, turn));
-  }
-
-  /** The result of an item that the guards of its route reject; undefined if they let it pass. */
-  async rejectionOf(item: Item): Promise<ItemResult | undefined> {
-    const guardCheck = { isPassed: false };
-    const response = await this.send(item, 0, undefined, guardCheck);
-    if (guardCheck.isPassed) return undefined;
-    // A filter may have turned the rejection into something else.
-    return response.status < 400 ? { status: 403, code: 'FORBIDDEN' } : resultOf(item.kind, response);
   }
 
   /** Counts a part of the request. */
@@ -103,12 +87,7 @@ export class Items {
     return toProblem(error, { path, id: idOf(this.request) });
   }
 
-  private async send(
-    item: Item,
-    number: number,
-    turn?: WriteTurn,
-    guardCheck?: { isPassed: boolean },
-  ): Promise<SubResponse> {
+  private async send(item: Item, number: number, turn?: WriteTurn): Promise<SubResponse> {
     const { controller, reply, request } = this;
     const method = RequestMethod[GENERATED_ROUTES[item.kind].method];
     const path = this.pathOf(item);
@@ -129,7 +108,6 @@ export class Items {
         body,
         context: {
           writeTurn: turn,
-          guardCheck,
           unit: this.unit,
           reservation: contextOf(request).reservation?.ofItem(number),
         },
@@ -148,10 +126,6 @@ export class Items {
 
 /** How much of an invalid identifier a response repeats. Unit: characters. */
 const MAX_ID = 100;
-
-function withoutLast(path: string): string {
-  return path.replace(/\/[^/]+\/?$/, '');
-}
 
 function resultOf(kind: ItemKind, { status, body }: SubResponse): ItemResult {
   const { _id, code } = (body ?? {}) as { _id?: unknown; code?: unknown };

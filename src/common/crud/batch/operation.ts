@@ -6,7 +6,7 @@ import {
   ValidationError,
   type Violation,
 } from '../../errors/index.js';
-import { isPlainObject } from '../../fields/index.js';
+import { isPlainObject, shorten } from '../../fields/index.js';
 import { checkHarmless } from '../../http/index.js';
 
 /** Maximum number of operations of one bulk request. Unit: operations. */
@@ -20,12 +20,10 @@ export type Operation =
   | { readonly kind: 'malformed'; readonly error: DomainError };
 
 /** A bulk request that has been read. */
-export class BulkRequest {
-  /** @param atomic whether all operations are carried out, or none */
-  constructor(
-    readonly operations: readonly Operation[],
-    readonly atomic: boolean,
-  ) {}
+export interface BulkRequest {
+  readonly operations: readonly Operation[];
+  /** Whether all operations are carried out, or none. */
+  readonly atomic: boolean;
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -38,11 +36,7 @@ const MEMBERS = {
   del: { _id: true, ifMatch: false },
 } as const;
 
-/**
- * Reads the body of a bulk request. A violation in one operation becomes the error of that operation only.
- *
- * @throws ValidationError if it is not a list of 1 to 1,000 operations
- */
+/** Reads the body of a bulk request. A violation in one operation becomes the error of that operation only. */
 export function readOperations(body: unknown): BulkRequest {
   if (!isPlainObject(body)) throw new ValidationError([{ pointer: '', detail: errorMessages.notAnObject }]);
   const unknowns = unknownMembers(body, ['operations', 'atomic']);
@@ -53,30 +47,22 @@ export function readOperations(body: unknown): BulkRequest {
   const wrong = { pointer: '/atomic', detail: errorMessages.wrongType('atomic', 'true or false') };
   const [first, ...others] = [...(isList ? [] : [violation]), ...(isFlag ? [] : [wrong]), ...unknowns];
   if (first) throw new ValidationError([first, ...others]);
-  return new BulkRequest((operations as unknown[]).map(readOperation), atomic === true);
+  return { operations: (operations as unknown[]).map(readOperation), atomic: atomic === true };
 }
 
 function readOperation(value: unknown): Operation {
-  const violations = violationsOf(value);
-  const [first, ...others] = violations;
+  const [first, ...others] = violationsOf(value);
   if (first) return { kind: 'malformed', error: new ValidationError([first, ...others]) };
   const [[kind, content]] = Object.entries(value as Members) as [[(typeof KINDS)[number], unknown]];
   try {
-    if (kind === 'create') {
-      checkHarmless(content);
-      return { kind, body: content };
-    }
-    const {
-      _id: id,
-      changes: body,
-      ifMatch,
-    } = content as { _id: string; changes: unknown; ifMatch?: string };
-    checkHarmless(body);
-    return kind === 'update' ? { kind, id, body, ifMatch } : { kind, id, ifMatch };
+    checkHarmless(kind === 'update' ? (content as Members).changes : content);
   } catch (error) {
     if (error instanceof MalformedRequestError) return { kind: 'malformed', error };
     throw error;
   }
+  if (kind === 'create') return { kind, body: content };
+  const { _id: id, changes: body, ifMatch } = content as { _id: string; changes: unknown; ifMatch?: string };
+  return kind === 'update' ? { kind, id, body, ifMatch } : { kind, id, ifMatch };
 }
 
 /** Violations in the shape of an operation. Pointers are relative to the operation. */
@@ -107,13 +93,8 @@ function memberViolation(kind: string, name: string, value: unknown, required: b
 
 function unknownMembers(value: Members, known: readonly string[], parent?: string): Violation[] {
   const unknowns = Object.keys(value).filter((name) => !known.includes(name));
-  return unknowns.slice(0, MAX_VIOLATIONS).map((name) => ({
+  return unknowns.map((name) => ({
     pointer: toPointer(parent === undefined ? [name] : [parent, name]),
-    detail: errorMessages.unknownField(name.slice(0, MAX_NAME), known),
+    detail: errorMessages.unknownField(shorten(name), known),
   }));
 }
-
-/** Maximum number of unknown members listed in one response. */
-const MAX_VIOLATIONS = 50;
-/** How much of an unknown name a response repeats. Unit: characters. */
-const MAX_NAME = 100;

@@ -29,23 +29,17 @@ export interface CrudActionOptions {
   /** Method decorators of the route, such as `Roles('admin')`. @default none */
   decorators?: MethodDecorator[];
   /**
-   * Media type of a body that the platform or your own interceptor reads, such as `multipart/form-data` for a
-   * `FileInterceptor`; a star stands for any. Nothing checks it; while it is an
-   * object with members, verbs take the fields of the input only. Excludes `body`.
+   * Media type of a body that the platform or your own interceptor reads, such as `multipart/form-data`; a star stands for
+   * any. Nothing checks it, but while it is an object with members, verbs take the fields of the input only. Excludes `body`.
    *
    * @default none: bodies are JSON
    */
   consumes?: string;
-  /**
-   * Class of the body, or `patchOf(Class)` for a merge patch; validated as strictly as a generated route's.
-   *
-   * @default none
-   */
+  /** Class of the body, or `patchOf(Class)` for a merge patch; read as strictly as a generated route's. @default none */
   body?: Type<object> | Shape<'patch'>;
   /**
-   * A class of the query parameters, which `@Query()` gives; validated as strictly as a body, whose values are
-   * spelled as texts and whose lists are separated by commas. Or the names of optional texts; or `list` for the
-   * filters, orders and pages of the generated list, which `@CurrentQuery()` gives.
+   * Class of the query parameters, which `@Query()` gives, read as strictly as a body; lists are separated by commas. Or
+   * the names of optional texts; or `list` for the query of the generated list, which `@CurrentQuery()` gives.
    *
    * @default none
    */
@@ -53,9 +47,8 @@ export interface CrudActionOptions {
   /** Class of the headers that the route reads, by their names. `@Headers()` gives their values. @default none */
   headers?: Type<object>;
   /**
-   * Class of the response, `listOf(Class)` or `pageOf(Entity)`. Records of the entity are shown as on every other
-   * route. One record comes with its `ETag`: a GET takes `If-None-Match`, and a route that is isolated as `update` or
-   * `del` takes `If-Match` for the record that it changes, with or without an id in the path. Or the media type of a
+   * Class of the response, `listOf(Class)` or `pageOf(Entity)`. One record of the entity comes with its `ETag`: a GET
+   * takes `If-None-Match`, and a route isolated as `update` or `del` takes `If-Match`. Or the media type of a
    * `StreamableFile`, such as `application/pdf`, which it gets unless it names another; a star stands for any.
    *
    * @default the entity
@@ -66,18 +59,12 @@ export interface CrudActionOptions {
   /** Summary in the explorer. @default the method's name, in words */
   summary?: string;
   /**
-   * Additional errors of the route, besides those that follow from its path, body and isolation. A number is
-   * the status of one of your own exceptions.
+   * Errors besides those that follow from the path, body and isolation. A number is the status of your own exception.
    *
    * @default RECORD_NOT_FOUND if the path has an id
    */
   errors?: readonly (ErrorCode | number)[];
-  /**
-   * Members of the response to a POST that are shown only once, such as a secret. They are not stored with
-   * the response, and a replayed request with an `Idempotency-Key` does not return them.
-   *
-   * @default none
-   */
+  /** Members of the response to a POST, such as a secret, that are not stored for its `Idempotency-Key`. @default none */
   unstored?: readonly string[];
 }
 
@@ -89,9 +76,8 @@ interface OwnRoute {
 }
 
 /**
- * Makes a method a route of the resource. The route is scoped like one of the resource's actions, validates
- * its body strictly, is documented, and responds to errors with problems. To replace a disabled action, use its
- * method and path.
+ * Makes a method a route of the resource: scoped like one of its actions, strict, documented, with problems for errors.
+ * To replace a disabled action, use its method and path.
  *
  * ```ts
  * @CrudAction(categories, { method: 'POST', path: ':id/move', body: MoveCategory, isolatedAs: 'update' })

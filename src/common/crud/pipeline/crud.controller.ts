@@ -34,10 +34,7 @@ import { CrudService } from '../service/crud.service.js';
 import { CrudInterceptor, CurrentQuery } from './crud.interceptor.js';
 import { markGenerated, planOf } from './plan.js';
 
-/**
- * Responds to errors on the routes of resources with problems, whatever the application does elsewhere. A global filter of
- * the application that names the class of an error handles it here, too; one that catches everything does not.
- */
+/** Responds to errors with problems. A global filter that names the class of an error handles it here, too. */
 @Catch()
 @Injectable()
 class ResourceFilter extends ProblemFilter {
@@ -94,8 +91,7 @@ export interface CrudController<
 }
 
 /**
- * Makes the controller class of a resource. Extend it to replace individual handlers or to add routes with
- * `@CrudAction`:
+ * Makes the controller class of a resource. Extend it to replace handlers or to add routes with `@CrudAction`:
  *
  * ```ts
  * export class NotesController extends CrudController(notes, NotesService) {
@@ -103,12 +99,10 @@ export interface CrudController<
  * }
  * ```
  *
- * An override keeps the route, isolation, guards, validation and documentation of the handler it replaces,
- * whatever decorators it has. Most overrides are simpler in the service, where they apply to every caller of
- * the verb.
+ * An override keeps the route, isolation, guards, validation and documentation of the handler it replaces, whatever
+ * decorators it has. Most overrides are simpler in the service, where they apply to every caller of the verb.
  *
- * @param service class of your own service, which becomes the type of `this.service`; also pass it to
- * `forFeature`
+ * @param service class of your own service, for the type of `this.service`; also pass it to `forFeature`
  */
 export function CrudController<
   Entity extends object,
@@ -177,14 +171,11 @@ export function CrudController<
     }
   }
 
-  for (const handler of BATCH_HANDLERS) {
-    if (!definition.batches.includes(handler)) Reflect.deleteProperty(GeneratedController.prototype, handler);
-  }
-  for (const handler of HANDLERS) {
-    if (!hasGenerated(definition, handler)) {
-      Reflect.deleteProperty(GeneratedController.prototype, handler);
-    }
-  }
+  const absent = [
+    ...BATCH_HANDLERS.filter((handler) => !definition.batches.includes(handler)),
+    ...HANDLERS.filter((handler) => !hasGenerated(definition, handler)),
+  ];
+  for (const handler of absent) Reflect.deleteProperty(GeneratedController.prototype, handler);
   Object.defineProperty(GeneratedController, 'name', { value: `${definition.label}Controller` });
   markGenerated(GeneratedController, definition, service);
   return GeneratedController as unknown as Type<CrudController<Entity, Create, Update, Service>>;

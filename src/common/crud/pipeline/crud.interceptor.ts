@@ -2,25 +2,19 @@ import {
   type CallHandler,
   createParamDecorator,
   type ExecutionContext,
+  Inject,
   Injectable,
   StreamableFile,
   type Type,
 } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import { from, lastValueFrom, type Observable, of } from 'rxjs';
 import { InvalidIdError, PreconditionFailedError, sendProblem, toDomainError } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import { bodyError, bodyFormatOf, checkQuery, queryOf } from '../../http/index.js';
-import { IdempotencyInterceptor, IdempotencyKeys, type Replay } from '../../idempotency/index.js';
+import { IdempotencyInterceptor, type Replay } from '../../idempotency/index.js';
 import { isObjectId } from '../../ids/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, idOf } from '../../request/index.js';
-import {
-  applyScope,
-  CallerIdentity,
-  handlerName,
-  isolationOf,
-  type TenantScope,
-} from '../../tenancy/index.js';
+import { applyScope, handlerName, isolationOf, type TenantScope } from '../../tenancy/index.js';
 import { readEntityTags, requiredTags, withTags } from '../definition/entity-tags.js';
 import { rejectForbidden } from '../definition/field-rules.js';
 import type { Stored } from '../options/records.js';
@@ -56,20 +50,13 @@ export interface Call extends RoutePlan {
 }
 
 /**
- * The path of every request to a resource, once its caller is identified: scope, key, input, verb, response. It is set on
- * the class and replaces the raw identifiers, query and body with checked ones, so that a decorator on an override
- * cannot bypass a check.
+ * The path of every request to a resource: scope, key, input, verb, response. It is set on the class and replaces the raw
+ * identifiers, query and body with checked ones, so that a decorator on an override cannot bypass a check.
  */
 @Injectable()
 export class CrudInterceptor extends IdempotencyInterceptor {
-  constructor(
-    keys: IdempotencyKeys,
-    reflector: Reflector,
-    identities: CallerIdentity,
-    private readonly registry: CrudRegistry,
-  ) {
-    super(keys, reflector, identities);
-  }
+  @Inject(CrudRegistry)
+  private readonly registry!: CrudRegistry;
 
   override async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = context.switchToHttp().getRequest<HttpRequest>();
@@ -84,8 +71,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
     }
     const call = callOf(context);
     const handle = () => from(this.carryOut(call, next));
-    const isKeyed = request.headers['idempotency-key'] !== undefined && !call.route?.reads;
-    return isKeyed ? super.intercept(context, { handle }) : handle();
+    return call.route?.reads ? handle() : super.intercept(context, { handle });
   }
 
   /** Reads the request strictly, runs its handler, and returns the response. */
@@ -149,7 +135,8 @@ async function read(call: Call, resource: CrudResource): Promise<void> {
     context.precondition = { entity: definition.entity, id: params.id, tags };
   const view = definition.viewOf?.(scope.caller) ?? definition;
   if (route?.body === 'query') context.query = readBodyQuery(request.body, view);
-  else if (route?.reads) context.query = readQuery(route.reads, queryOf(request), view);
+  else if (route?.reads)
+    context.query = readQuery(route.reads, queryOf(request) as Record<string, string>, view);
   else if (!route?.queryType && route?.query.includes(ARCHIVED_PARAMETER))
     context.query = { archived: requireArchived(queryOf(request)) };
   await readTexts(call);
@@ -199,10 +186,7 @@ async function readTexts({ readHeaders, readQuery: reader, request }: Call): Pro
     (headers as Record<string, unknown>)[name.toLowerCase()] = value;
 }
 
-/**
- * If an earlier request with the same key has already created the record, returns it even if the
- * create would be rejected now, for example because of a limit that this very record has reached.
- */
+/** The record that an earlier request with the same key has created, even if the create would be rejected now. */
 async function recordOfEarlierAttempt(
   error: unknown,
   { request, route, scope }: Call,
@@ -221,11 +205,7 @@ export const CurrentQuery = createParamDecorator(
     contextOf(context.switchToHttp().getRequest<HttpRequest>()).query ?? {},
 );
 
-/**
- * Accepts only object identifiers: 24 hexadecimal digits, which are returned in lower case.
- *
- * @throws InvalidIdError that names the parameter
- */
+/** Accepts 24 hexadecimal digits only, and returns them in lower case. @throws InvalidIdError that names the parameter */
 export function checkId(value: string, parameter: string): string {
   if (!isObjectId(value)) throw new InvalidIdError(parameter);
   return value.toLowerCase();

@@ -19,6 +19,7 @@ import {
   SELF_DECLARED_DEPS_METADATA,
   VERSION_METADATA,
 } from '@nestjs/common/constants.js';
+import { MetadataScanner } from '@nestjs/core';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import { type BatchBody, HasBody, ReadsQuery, TakesQuery } from '../../http/index.js';
@@ -49,10 +50,7 @@ import { InheritedGuard, inheritsGuards } from './route-guards.js';
 
 type Methods = Record<string, unknown>;
 
-/**
- * Prepares a generated controller, or a class that extends one, for Nest: every route of the table gets its
- * path, status, guards and documentation, whether its method is generated, overridden or your own.
- */
+/** Gives every route of a controller its path, status, guards and documentation, whether generated, overridden or your own. */
 export function finishController(controller: Type<object>, definition: CrudDefinition, fail: Fail): void {
   if (hasRoutes(controller)) return;
   checkController(controller, definition, fail);
@@ -246,11 +244,10 @@ function decorate(controller: Type<object>, name: string, decorators: readonly M
 /** Scopes routes of plain Nest decorators by every field of the resource; each field must have exactly one source. */
 function isolateOthers(controller: Type<object>, definition: CrudDefinition, fail: Fail): void {
   const { routes } = metadataOf(controller);
-  const handlers = methodNames(controller.prototype as object).filter(
-    (name) =>
-      !routes.has(name) &&
-      Reflect.hasMetadata(PATH_METADATA, (controller.prototype as Methods)[name] as object),
-  );
+  const methods = controller.prototype as Methods;
+  const handlers = new MetadataScanner()
+    .getAllMethodNames(methods)
+    .filter((name) => !routes.has(name) && Reflect.hasMetadata(PATH_METADATA, methods[name] as object));
   for (const handler of handlers) {
     const ambiguous = ambiguousField(definition);
     if (ambiguous !== undefined && !offers(definition, handler))
@@ -260,14 +257,6 @@ function isolateOthers(controller: Type<object>, definition: CrudDefinition, fai
     const isolation = isolationOfHandler(metadataOf(controller), handler);
     inherit(controller, handler, documentSecurity(definition, isolation));
   }
-}
-
-function methodNames(prototype: object): string[] {
-  if (prototype === Object.prototype) return [];
-  const own = Object.entries(Object.getOwnPropertyDescriptors(prototype))
-    .filter(([name, { value }]) => typeof value === 'function' && name !== 'constructor')
-    .map(([name]) => name);
-  return [...new Set([...own, ...methodNames(Object.getPrototypeOf(prototype) as object)])];
 }
 
 function ambiguousField({ isolation, parent }: CrudDefinition): string | undefined {

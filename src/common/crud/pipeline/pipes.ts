@@ -11,7 +11,7 @@ export class IdPipe implements PipeTransform<string, string> {
   }
 }
 
-/** Checks the body of a create strictly against an input class, for hand-written controllers. Rejects null. */
+/** Reads the body of a create strictly as an input class, for hand-written controllers. */
 export function createBodyPipe<Input extends object>(
   input: Type<Input>,
 ): PipeTransform<unknown, Promise<Input>> {
@@ -19,10 +19,7 @@ export function createBodyPipe<Input extends object>(
   return { transform: (body) => reader.read(body) };
 }
 
-/**
- * Checks a merge patch (RFC 7396) strictly against an input class, for hand-written controllers. Every field
- * is optional.
- */
+/** Reads a merge patch (RFC 7396) of an input class strictly, for hand-written controllers. */
 export function updateBodyPipe<Input extends object>(
   input: Type<Input>,
 ): PipeTransform<unknown, Promise<Partial<Input>>> {

@@ -44,12 +44,12 @@ export interface RoutePlan {
   readonly isBatch: boolean;
   /** The hidden fields that the response to a create shows once. */
   readonly onceFields: readonly string[];
-  /** Whether the body is that of a create or an update, whose fields callers may not be allowed to write. */
+  /** Whether the body is that of a create or an update. */
   readonly isInput: boolean;
   /** Validates a body and returns it; a merge patch takes the reader of its record. Undefined if the route declares no body. */
   readonly readBody:
     ((body: unknown, options?: BodyOptions, reader?: InputReader<object>) => unknown) | undefined;
-  /** Reads the parameters of the query into their class, if the route has one, and the headers into theirs. */
+  /** Reads the query into its class, if the route has one, and the headers into theirs. */
   readonly readQuery: TextReader<object> | undefined;
   readonly readHeaders: TextReader<object> | undefined;
   /** Whether it takes `If-Match`. */
@@ -151,19 +151,12 @@ function bodyReader({ createReader, updateReader }: CrudDefinition, route: Route
       markChecked(await reader.readPatch(body, options), reader);
   if (kind === 'lines' || kind === 'query') return (body) => body as object;
   if (kind === 'operations') return readOperations;
-  if (kind instanceof Shape) {
-    const patches = new InputReader(kind.type);
-    return (body) => patches.readPatch(body);
-  }
-  let reader: InputReader<object> | undefined;
-  return (body) => (reader ??= new InputReader(kind)).read(body);
+  const isPatch = kind instanceof Shape;
+  const reader = new InputReader(isPatch ? kind.type : kind);
+  return (body) => (isPatch ? reader.readPatch(body) : reader.read(body));
 }
 
-/**
- * Rejects a body sent to a route that takes none, such as a secret for a rotation. `{}` is accepted.
- *
- * @throws ValidationError that names the first member of the body
- */
+/** Rejects a body sent to a route that takes none. `{}` is accepted. */
 function rejectBody(body: unknown): undefined {
   if (body === undefined || body === null) return undefined;
   if (!isPlainObject(body)) throw new ValidationError([{ pointer: '', detail: errorMessages.notAnObject }]);

@@ -33,12 +33,9 @@ export function pageFraming(rest: object): Framing {
 export const NDJSON: Framing = { open: '', between: '', after: '\n', close: '' };
 
 /**
- * Sends records as a byte stream. They are read as fast as the client takes them, so memory use stays flat,
- * and reading ends when the client goes away or loses its slot. The first record is awaited here, so that an unavailable
- * database can still become an error response; a later error breaks the transfer. Streams take turns to leave
- * room for other requests.
- *
- * @param records as the client sees them
+ * Sends records, as the client sees them, as fast as it takes them. Reading ends when the client goes away or loses its
+ * slot. The first record is awaited here, so that an unavailable database can still become an error response; a later
+ * error breaks the transfer.
  */
 export async function streamRecords(
   records: AsyncIterable<object>,
@@ -46,16 +43,14 @@ export async function streamRecords(
   slot: Slot,
 ): Promise<Readable> {
   const iterator = records[Symbol.asyncIterator]();
-  let step = await slot
-    .turn(() => iterator.next())
-    .then((first) => {
-      slot.lost.throwIfAborted();
-      return first;
-    })
-    .catch((error: unknown) => {
-      slot.leave();
-      throw error;
-    });
+  let step: IteratorResult<object>;
+  try {
+    step = await slot.turn(() => iterator.next());
+    slot.lost.throwIfAborted();
+  } catch (error) {
+    slot.leave();
+    throw error;
+  }
   let before = open;
 
   async function nextChunk(): Promise<string> {
@@ -68,25 +63,15 @@ export async function streamRecords(
     return (chunk === '' && before === open ? open : chunk) + close;
   }
 
-  const stream = new Readable({
-    read() {
-      slot.turn(nextChunk).then(
-        (chunk) => {
-          this.push(chunk);
-          if (step.done) this.push(null);
-        },
-        // Without an error, it would end as if the client had gone away.
-        (error: unknown) => this.destroy(error instanceof Error ? error : new Error(String(error))),
-      );
-    },
-    destroy(error, done) {
-      slot.leave();
-      const ended = iterator.return?.() ?? Promise.resolve();
-      ended.then(
-        () => done(error),
-        () => done(error),
-      );
-    },
+  async function* chunks(): AsyncGenerator<string> {
+    do {
+      yield await slot.turn(nextChunk);
+    } while (!step.done);
+  }
+  const stream = Readable.from(chunks(), { objectMode: false });
+  stream.once('close', () => {
+    slot.leave();
+    void iterator.return?.().catch(() => undefined);
   });
   // Without its end, the response cannot be mistaken for a whole one.
   slot.lost.addEventListener('abort', () => stream.destroy(slot.lost.reason as Error));
@@ -96,8 +81,7 @@ export async function streamRecords(
 /**
  * Streams records as one JSON array, for hand-written controllers.
  *
- * @throws TooManyStreamsError, OverloadedError if the client of the request, or the process, is sending too
- * many lists
+ * @throws TooManyStreamsError, OverloadedError if the client, or the process, is sending too many lists
  */
 export function streamJsonArray<T>(
   records: AsyncIterable<T>,
@@ -121,9 +105,4 @@ export async function* inBatches<T, Made>(
     batch = [];
   }
   yield* await make(batch);
-}
-
-/** Yields the items of a list, as a stream does. */
-export async function* each<T>(items: Iterable<T>): AsyncGenerator<T, void, undefined> {
-  yield* items;
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Type } from '@nestjs/common';
 import { Types } from 'mongoose';
+import type { Problem } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import { isOfSameClaims, type Replay } from '../../idempotency/index.js';
 import { contextOf } from '../../request/index.js';
@@ -15,7 +15,7 @@ import type { CrudResource } from '../service/crud-resource.js';
 import { isReadable } from '../service/readable-records.js';
 import type { Call } from './crud.interceptor.js';
 import { metadataOf } from './plan.js';
-import { isGuarded } from './route-guards.js';
+import { isGuarded, rejectionOf } from './route-guards.js';
 
 /**
  * The part of a stored response that the guards let the sender of a repeated request have now: a key belongs to a tenant
@@ -62,27 +62,28 @@ async function maySee(
 async function bulkPart(stored: Replay, { controller, reply, request }: Call): Promise<Replay> {
   // If the operations are read already, this request has just carried them out, guards included.
   if (stored.status >= 400 || !isPlainObject(request.body)) return stored;
-  const rejections = await rejectionsOf(request.body, new Items(request, reply, controller), controller);
+  const rejections = await rejectionsOf(request.body, new Items(request, reply, controller));
   if (rejections.size === 0) return stored;
   const bulk = JSON.parse(stored.body.toString()) as BulkResults;
   const results = bulk.results.map((result, number) => rejections.get(number) ?? result);
   return { ...stored, body: Buffer.from(JSON.stringify({ ...bulk, results })) };
 }
 
-async function rejectionsOf(
-  body: object,
-  items: Items,
-  controller: Type<object>,
-): Promise<Map<number, ItemResult>> {
+async function rejectionsOf(body: object, items: Items): Promise<Map<number, ItemResult>> {
+  const { controller, reply, request } = items;
   const { routes } = metadataOf(controller);
   const rejections = new Map<number, ItemResult>();
   for (const [number, operation] of readOperations(body).operations.entries()) {
     if (operation.kind === 'malformed') continue;
     const route = itemRouteOf(routes.values(), operation.kind);
-    if (!route || !isGuarded(controller, route, items.request)) continue;
+    if (!route || !isGuarded(controller, route, request)) continue;
     await nextTurn();
-    const rejection = await items.rejectionOf(operation);
-    if (rejection) rejections.set(number, items.sent(rejection));
+    const { id, body: item } = { id: undefined, body: undefined, ...operation };
+    const params = { ...(request.params as Record<string, string>), ...(id !== undefined && { id }) };
+    const rejection = await rejectionOf(controller, route, { params, body: item }, request, reply);
+    const problem = rejection?.body as Problem | undefined;
+    if (rejection)
+      rejections.set(number, problem?.code ? items.sent(problem) : { status: 403, code: 'FORBIDDEN' });
   }
   return rejections;
 }

@@ -16,31 +16,19 @@ import { project } from '../query/read-query.js';
 import { type ResponseKind, returnsRecord, Shape, TAKES_QUERY } from '../routes/routes.js';
 import type { Expansion } from '../service/readable-records.js';
 import { bytesOf, followSize } from '../store/shared-reads.js';
-import {
-  each,
-  type Framing,
-  inBatches,
-  JSON_ARRAY,
-  NDJSON,
-  pageFraming,
-  streamRecords,
-} from './record-stream.js';
+import { type Framing, inBatches, JSON_ARRAY, NDJSON, pageFraming, streamRecords } from './record-stream.js';
 import { CSV_TYPE, csvOf } from './csv.js';
 import type { Call } from './crud.interceptor.js';
 
 /** The result of each kind of handler, as the store returns it. */
-interface Results {
+interface Results extends Record<Exclude<ResponseKind, 'list' | 'count'>, unknown> {
   create: Stored<object>;
   list: AsyncIterable<Stored<object>> | Page<Stored<object>>;
   count: number;
   get: Stored<object>;
   update: Stored<object>;
-  del: Stored<object>;
-  archive: Stored<object>;
-  restore: Stored<object>;
   bulk: { readonly results: Promise<BulkResults>; readonly atomic: boolean };
   import: Readable;
-  own: unknown;
 }
 
 /** Media types of a list. The first one is the default. */
@@ -89,7 +77,7 @@ const RESPONDERS: { readonly [Kind in ResponseKind]: Responder<Kind> } = {
     const framing = type === LIST_TYPES[0] ? pageFraming(rest) : framingOf(type, context);
     const { pageSlot } = context.scope.context;
     const slot = (isStreamed && pageSlot) || request.platform.streamSlots.pageSlot(request);
-    return file(each(results), type, framing, slot);
+    return file(Readable.from(results), type, framing, slot);
   },
   count: (count) => ({ count }),
   get: async (record, context) => {
@@ -215,10 +203,7 @@ async function file(records: AsyncIterable<object>, type: ListType, framing: Fra
   return new StreamableFile(body, { type: `${type}; charset=utf-8` });
 }
 
-/**
- * The response of your own route: records are shown as everywhere else, other values in the form that JSON
- * should carry.
- */
+/** The response of your own route: records are shown as everywhere else, other values as JSON carries them. */
 async function showAny(result: unknown, context: ResponseContext): Promise<unknown> {
   if (typeof result !== 'object' || result === null || result instanceof StreamableFile) return result;
   const page = pageIn(result);
@@ -241,8 +226,8 @@ async function showAny(result: unknown, context: ResponseContext): Promise<unkno
 }
 
 /**
- * Shows the records inside of other values: those of the entity as everywhere else, others with the fields that your code
- * gave them, without the revision, which is only for ETags, and what the caller may not read of the resource.
+ * Shows the records inside of other values: those of the entity as everywhere else, others as your code made them, without
+ * the revision, and what the caller may not read of the resource.
  */
 function partOf(context: ResponseContext, isOfEntity: boolean) {
   const { definition, scope } = context;
@@ -296,8 +281,7 @@ declare module '../../request/index.js' {
 const sizes = new WeakMap<CrudDefinition, number>();
 
 /**
- * Waits until there is memory for the requested page; the memory is released when the response has been sent.
- * While a request waits, others take its slot.
+ * Waits until there is memory for the requested page, which is released when the response has been sent.
  *
  * @throws OverloadedError, TooManyRequestsError if no memory becomes free in time
  */

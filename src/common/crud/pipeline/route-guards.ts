@@ -37,15 +37,15 @@ function hasGuards(controller: Type<object>, { handler }: Route): boolean {
 }
 
 /**
- * Asks the guards of a route whether the sender of another request may use it. They see a request to their
- * own route, with its path parameters and an empty body.
+ * Asks the guards of a route whether the sender of another request may use it. They see a request to their own route, by
+ * default with an empty body.
  *
  * @returns the response to a sender who may not; a guard that throws is one that rejects
  */
-async function rejectionOf(
+export async function rejectionOf(
   controller: Type<object>,
   route: Route,
-  params: Params,
+  { params, body }: { readonly params: Params; readonly body?: unknown },
   request: HttpRequest,
   reply: HttpResponse | undefined,
 ): Promise<SubResponse | undefined> {
@@ -59,7 +59,7 @@ async function rejectionOf(
       method: RequestMethod[route.method],
       path,
       params,
-      body: route.body === undefined ? undefined : {},
+      body: route.body === undefined ? undefined : (body ?? {}),
       context: { guardCheck },
     },
     request,
@@ -110,7 +110,7 @@ export class GetGuards implements RecordGuards {
       const values = record as unknown as Record<string, unknown>;
       const above = parent && { [parent.param]: String(values[parent.field as string]) };
       const params = { ...scope.params, ...above, id: String(record._id) };
-      if (!(await rejectionOf(this.controller, route, params, request, contextOf(request).reply)))
+      if (!(await rejectionOf(this.controller, route, { params }, request, contextOf(request).reply)))
         permitted.push(record);
     }
     return permitted;
@@ -118,9 +118,8 @@ export class GetGuards implements RecordGuards {
 }
 
 /**
- * Whether the guards of other routes have to be asked about a route. Guards of the class and the application
- * see a list themselves, so they are asked again only if the route of the record declares something of its
- * own, such as roles.
+ * Whether the guards of other routes have to be asked about a route. Guards of the class and the application see a list
+ * themselves, and are asked again only if the route of the record has something of its own, such as roles.
  */
 export function inheritsGuards(controller: Type<object>, { handler }: Route): boolean {
   const { definition, routes } = metadataOf(controller);
@@ -135,10 +134,7 @@ export function inheritsGuards(controller: Type<object>, { handler }: Route): bo
   });
 }
 
-/**
- * Lets those use a route whom the guards of other routes let: those who may get a record may list and count,
- * and those who may update and delete it may restore it.
- */
+/** Lets those list and count who may get a record, and those restore who may update and delete it. */
 @Injectable()
 export class InheritedGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -152,7 +148,7 @@ export class InheritedGuard implements CanActivate {
       if (!route || !isGuarded(controller, route, request)) continue;
       let isAboutRecord = false;
       const told = 'id' in params ? params : withoutId(params, () => (isAboutRecord = true));
-      const response = await rejectionOf(controller, route, told, request, reply);
+      const response = await rejectionOf(controller, route, { params: told }, request, reply);
       // Guards that decide record by record cannot decide about all of them.
       const rejection = isAboutRecord ? CLOSED : response;
       if (!rejection) continue;

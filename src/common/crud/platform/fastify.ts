@@ -54,11 +54,7 @@ function isStrict({ routeOptions }: FastifyRequest): boolean {
   return routeOptions.config.isStrict === true;
 }
 
-/**
- * Reads the bodies of resources, and rejects harmful ones. Other routes stay as they are.
- *
- * @param readsJson whether to read `application/json` in place of the application's parser
- */
+/** Reads the bodies of resources. @param readsJson whether to read `application/json` in place of the application's parser */
 function readBodies(fastify: FastifyInstance, readsJson: boolean): void {
   fastify.addHook('onRoute', (route) => {
     // Only errors from before the handler.

@@ -14,12 +14,7 @@ import { SubRequests } from './sub-requests.js';
 /** What the platform does not decide. */
 export type PlatformParts = Pick<Platform, 'hasGlobalEnhancers' | 'bodyLimit' | 'closing' | 'subRequests'>;
 
-/**
- * Prepares the server of an application for resources, before its routes exist.
- *
- * @returns ends long requests, for when the application is told to stop
- * @throws Error if the server is neither Express nor Fastify
- */
+/** Prepares the server of an application, before its routes exist. @returns ends long requests, when it is told to stop */
 export function usePlatform(adapter: AbstractHttpAdapter, moduleRef: ModuleRef): () => void {
   const config = configOf(moduleRef);
   const hasGlobalEnhancers = () =>

@@ -48,10 +48,7 @@ declare module '../../request/index.js' {
   }
 }
 
-/**
- * Carries out requests inside other requests by the methods that handle their routes. Nest runs guards, interceptors,
- * pipes and filters around them, as for requests that arrive by themselves.
- */
+/** Carries out requests inside other requests, with the guards, interceptors, pipes and filters of their own routes. */
 export class SubRequests {
   private readonly contexts: ExternalContextCreator;
   private readonly modules: ModulesContainer;
@@ -62,11 +59,7 @@ export class SubRequests {
     this.modules = moduleRef.get(ModulesContainer, { strict: false });
   }
 
-  /**
-   * Carries out one request. Any exception becomes the response to it.
-   *
-   * @param around the request that it is inside of, and `reply` the response to that
-   */
+  /** Carries out one request inside another one, whose response is `reply`. Any exception becomes the response to it. */
   async send(
     target: Target,
     sub: SubRequest,
@@ -152,10 +145,7 @@ function requestWithin(around: HttpRequest, { path, headers, context, ...own }: 
   });
 }
 
-/**
- * A response that keeps what is sent. Filters, and methods with `@Res()`, write to it as to a response of Express or
- * Fastify.
- */
+/** A response that keeps what filters, and methods with `@Res()`, send as by Express or Fastify. */
 function responseWithin(around: HttpResponse, request: HttpRequest, status: number) {
   const headers = new Map<string, unknown>();
   const header = (name: string, value: unknown) => {
