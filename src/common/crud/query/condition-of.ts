@@ -1,9 +1,9 @@
-import type { Schema, SchemaType } from 'mongoose';
-import { fieldAt, schemaOf } from '../../fields/index.js';
-import { addKinds, kindsOf } from '../definition/kinds.js';
+import type { SchemaType } from 'mongoose';
+import { fieldAt } from '../../fields/index.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
+import { defineCrud } from '../definition/define-crud.js';
 import { filterFieldOf } from '../definition/query-definition.js';
 import { entryTypeOf } from '../definition/schema-paths.js';
-import { failFor } from '../options/checks.js';
 import type { AnyCrudOptions } from '../options/crud-options.js';
 import { type Condition, type Operator, OPERATORS } from './list-query.js';
 
@@ -23,7 +23,7 @@ export function conditionOf(
   operator: Operator,
   value: unknown,
 ): Condition {
-  const schema = schemaFor(options);
+  const { schema } = definitionFor(options);
   const field = filterFieldOf(schema, path, fieldAt(options.entity, path)?.values);
   const fail = (problem: string): never => {
     throw new Error(`conditionOf(${options.entity.name}, "${path}", "${operator}"): ${problem}`);
@@ -46,14 +46,11 @@ export function conditionOf(
   return { field, operator, values: values.map(cast) };
 }
 
-/** The schemas that conditions were made of, by the options. */
-const schemas = new WeakMap<AnyCrudOptions, Schema>();
+/** The definitions that conditions were made of, by the options. */
+const definitions = new WeakMap<AnyCrudOptions, CrudDefinition>();
 
-/** The schema of a resource with the fields of its kinds. */
-function schemaFor(options: AnyCrudOptions): Schema {
-  const schema = schemas.get(options) ?? options.schema?.clone() ?? schemaOf(options.entity);
-  const kinds = schemas.has(options) ? undefined : kindsOf(options, failFor(options));
-  if (kinds) addKinds(schema, kinds, new Set(options.writeOnly));
-  schemas.set(options, schema);
-  return schema;
+function definitionFor(options: AnyCrudOptions): CrudDefinition {
+  const definition = definitions.get(options) ?? defineCrud(options);
+  definitions.set(options, definition);
+  return definition;
 }

@@ -1,5 +1,6 @@
 import { errorMessages, type Violation } from '../../errors/index.js';
 import { splitList } from '../../fields/index.js';
+import { ARCHIVED_PARAMETER } from '../definition/archive.js';
 import type { FilterField } from '../definition/query-definition.js';
 import { searchPredicates } from '../search/search.js';
 import type { StoreFilter } from '../store/crud.store.js';
@@ -11,6 +12,7 @@ import {
   MAX_VALUES,
   type Operator,
   OPERATORS,
+  PARAMETERS,
   type Where,
 } from './list-query.js';
 
@@ -20,22 +22,11 @@ type Filters = ReadonlyMap<string, FilterField>;
 const PARAMETER = /^([^[\]]+)(?:\[([^[\]]*)\])?$/;
 
 /** Names of query parameters. A field with such a name needs brackets to be filtered by, such as `limit[eq]`. */
-const RESERVED = new Set([
-  'offset',
-  'limit',
-  'after',
-  'before',
-  'count',
-  'sort',
-  'fields',
-  'q',
-  'archived',
-  'expand',
-]);
+const RESERVED: readonly string[] = [...PARAMETERS.list, ARCHIVED_PARAMETER];
 
 /** Whether a field cannot be filtered by in the short form, because its name is a parameter. */
 export function needsOperator(path: string): boolean {
-  return RESERVED.has(path);
+  return RESERVED.includes(path);
 }
 
 /** The field and operator that a parameter names, if it is a filter. The operator may not exist. */
@@ -111,28 +102,20 @@ function predicateOf(where: Where): StoreFilter {
 
 function conditionPredicate({ field: { path, within }, operator, values }: Condition): StoreFilter {
   const [value] = values;
-  if (operator !== 'exists') return { [path]: MATCHERS[operator](value, values) };
+  if (operator !== 'exists') return { [path]: matcherOf(operator, values) };
   if (within === undefined) return { [path]: value ? { $ne: null } : { $eq: null } };
   // Through a list of objects, `$ne` would require that no entry lacks the field.
   const entry = { $elemMatch: { [path.slice(within.length + 1)]: { $ne: null } } };
   return { [within]: value ? entry : { $not: entry } };
 }
 
-type Matcher = (value: unknown, values: readonly unknown[]) => object;
-
-/** Operators in terms of the store. For a list, `ne` and `nin` require that no entry matches, as in MongoDB. */
-const MATCHERS: Readonly<Record<Exclude<Operator, 'exists'>, Matcher>> = {
-  eq: (value) => ({ $eq: value }),
-  ne: (value) => ({ $ne: value }),
-  gt: (value) => ({ $gt: value }),
-  gte: (value) => ({ $gte: value }),
-  lt: (value) => ({ $lt: value }),
-  lte: (value) => ({ $lte: value }),
-  in: (_, values) => ({ $in: values }),
-  nin: (_, values) => ({ $nin: values }),
-  contains: (value) => ({ $regex: literalPattern(String(value)) }),
-  startsWith: (value) => ({ $regex: `^${literalPattern(String(value))}` }),
-};
+/** An operator in terms of the store. For a list, `ne` and `nin` require that no entry matches, as in MongoDB. */
+function matcherOf(operator: Exclude<Operator, 'exists'>, values: readonly unknown[]): object {
+  const [value] = values;
+  if (operator === 'contains') return { $regex: literalPattern(String(value)) };
+  if (operator === 'startsWith') return { $regex: `^${literalPattern(String(value))}` };
+  return { [`$${operator}`]: operator === 'in' || operator === 'nin' ? values : value };
+}
 
 /** Maximum length of a text to look for inside another one. Unit: characters (Unicode code points). */
 export const MAX_TEXT = 1_000;
@@ -140,20 +123,13 @@ export const MAX_TEXT = 1_000;
 /** Letters with case are in the first two planes of Unicode. */
 const LAST_CASED = 0x1_ffff;
 
-/** Number of code points to examine at a time, small enough to be the arguments of one call. */
-const PART = 0x4000;
+const LETTER = /^\p{Changes_When_Casemapped}$/u;
 
-/** Letters whose other case is another letter. */
-const CASED = /\p{Changes_When_Casemapped}/gu;
+/** Every letter with case. Found at first use: it takes some milliseconds, which should not delay the start. */
+let letters: string | undefined;
 
-/**
- * Two letters that differ only in case. The other case of some letters is several characters, or that of
- * another letter.
- */
-const SAME_LETTER = /^(.)\1$/iu;
-
-/** Made at first use: it takes some milliseconds, which should not delay the start. */
-let classes: ReadonlyMap<string, string> | undefined;
+/** The patterns of those that were searched for. */
+const patterns = new Map<string, string>();
 
 /**
  * A pattern that matches a text literally, ignoring case. Case is folded here, by Unicode's simple case
@@ -162,9 +138,9 @@ let classes: ReadonlyMap<string, string> | undefined;
  * @see https://www.unicode.org/reports/tr44/#CaseFolding.txt
  */
 function literalPattern(text: string): string {
-  classes ??= findClasses();
-  const known = classes;
-  return [...text].map((character) => known.get(character) ?? escaped(character)).join('');
+  return [...text]
+    .map((character) => (LETTER.test(character) ? anyCase(character) : escaped(character)))
+    .join('');
 }
 
 function escaped(character: string): string {
@@ -173,21 +149,12 @@ function escaped(character: string): string {
   return /[\\^$.*+?()[\]{}|]/.test(character) ? `\\${character}` : character;
 }
 
-/** A character class of the letters that differ only in case, for each of them. */
-function findClasses(): ReadonlyMap<string, string> {
-  const groups = new Map<string, Set<string>>();
-  for (let from = 0; from <= LAST_CASED; from += PART) {
-    const part = String.fromCodePoint(...Array.from({ length: PART }, (_, i) => from + i));
-    for (const letter of part.match(CASED) ?? []) {
-      for (const other of [letter.toLowerCase(), letter.toUpperCase()]) {
-        if (other !== letter && SAME_LETTER.test(letter + other)) join(groups, letter, other);
-      }
-    }
-  }
-  return new Map([...groups].map(([letter, group]) => [letter, `[${[...group].join('')}]`]));
-}
-
-function join(groups: Map<string, Set<string>>, letter: string, other: string): void {
-  const group = new Set([...(groups.get(letter) ?? [letter]), ...(groups.get(other) ?? [other])]);
-  for (const member of group) groups.set(member, group);
+/** A character class of the letters that differ from one only in case. */
+function anyCase(letter: string): string {
+  letters ??= Array.from({ length: LAST_CASED + 1 }, (_, point) => String.fromCodePoint(point))
+    .filter((character) => LETTER.test(character))
+    .join('');
+  const pattern = patterns.get(letter) ?? `[${letters.match(new RegExp(letter, 'giu'))?.join('')}]`;
+  patterns.set(letter, pattern);
+  return pattern;
 }

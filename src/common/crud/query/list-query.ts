@@ -25,20 +25,21 @@ export const MAX_CONDITIONS = 20;
 /** Maximum number of values of `in` and `nin`. */
 export const MAX_VALUES = 100;
 
-/** Bounds of the conditions in the body of a query. */
-export const BODY_LIMITS = {
-  /** Maximum number of conditions. */
-  conditions: 50,
-  /** Maximum number of values of `in` and `nin`. */
-  values: 500,
-  /** Maximum number of entries of an `and` or `or`. */
-  entries: 20,
-  /** Maximum number of `and`, `or` and `not` inside each other. */
-  levels: 5,
-} as const;
+/**
+ * Maximum numbers in the body of a query: of conditions, of values of `in` and `nin`, of entries of an `and` or `or`, and
+ * of `and`, `or` and `not` inside each other.
+ */
+export const BODY_LIMITS = { conditions: 50, values: 500, entries: 20, levels: 5 } as const;
 
 /** The kind of a read: a list, its count, or one record. */
 export type ReadKind = 'list' | 'count' | 'get';
+
+/** The parameters of each kind of read, besides filters. `q` works only if the resource can be searched. */
+export const PARAMETERS: Readonly<Record<ReadKind, readonly string[]>> = {
+  list: ['offset', 'limit', 'after', 'before', 'count', 'sort', 'fields', 'expand', 'q'],
+  count: ['q'],
+  get: ['fields', 'expand'],
+};
 
 /** One condition of a filter, with values of the store's types. */
 export interface Condition {
@@ -57,12 +58,7 @@ export type Where =
 
 /** How each record is shown. */
 export interface ReadQuery {
-  /**
-   * Archived records only, or live and archived ones, for a resource with an archive. The scope must then
-   * also have values for the isolation fields of `update` and `del`.
-   *
-   * @default live records only
-   */
+  /** Whether archived records are read; the scope then needs the isolation fields of `update` and `del`. @default live only */
   readonly archived?: Archived;
   /** Names of the fields to show, besides `_id`. @default all */
   readonly fields?: readonly string[];
@@ -73,10 +69,7 @@ export interface ReadQuery {
 /** How the records of a list are counted for a page. */
 export const COUNT_MODES = ['exact', 'estimated', 'none'] as const;
 
-/**
- * One of {@link COUNT_MODES}. `estimated` takes the collection's own figure if the caller can see every
- * record and there is no filter; otherwise it counts.
- */
+/** `estimated` takes the collection's own figure if the caller can see every record and there is no filter. */
 export type CountMode = (typeof COUNT_MODES)[number];
 
 /** The records of a resource to read, and their order. */

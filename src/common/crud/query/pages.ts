@@ -13,7 +13,7 @@ const { EJSON, deserialize, serialize } = mongo.BSON;
 
 const CIPHER = 'aes-256-gcm';
 
-/** Lengths of the key, the nonce and the tag of AES-256-GCM (NIST SP 800-38D). Unit: bytes. */
+/** Lengths of the key, the nonce and the tag (NIST SP 800-38D). Unit: bytes. */
 const [KEY_BYTES, NONCE_BYTES, TAG_BYTES] = [32, 12, 16];
 const HEAD_BYTES = NONCE_BYTES + TAG_BYTES;
 
@@ -36,9 +36,8 @@ interface Payload {
 }
 
 /**
- * Writes and reads the cursors of one list. A cursor is a position, encrypted and authenticated with the
- * installation's key together with the list, so that clients can neither read or make one nor use it for
- * another list.
+ * Writes and reads the cursors of one list: positions that are encrypted, and authenticated together with the list, so that
+ * clients can neither read or make one nor use it for another list.
  */
 export class Cursors {
   private readonly binding: Buffer;
@@ -143,9 +142,9 @@ export function complementOf(position: Position): Position {
 }
 
 /**
- * Predicates of the records behind a position, to be read one after another. For the keys `a, b`, behind (x,
- * y, id) come those with `a = x, b = y, _id > id`, then `a = x, b > y`, then `a > x`. Each is one range of
- * the order's index, so every page costs the same. With a single `$or` of them, databases read more.
+ * Predicates of the records behind a position, to be read one after another. For the keys `a, b`, behind (x, y, id) come
+ * those with `a = x, b = y, _id > id`, then `a = x, b > y`, then `a > x`. Each is one range of the order's index: with a
+ * single `$or` of them, databases read more.
  */
 export function rangesBehind(
   { keys }: Order,
@@ -197,10 +196,7 @@ const PLACE: readonly string[] = ['offset', 'limit', 'after', 'before'];
 
 /** One page of records, the total number of records, and links to the pages before and after it. */
 export class Page<Entity> {
-  /**
-   * @param count undefined if the records were not counted
-   * @param cursors undefined for a list without cursors
-   */
+  /** @param count undefined if the records were not counted. @param cursors undefined for a list without cursors */
   constructor(
     readonly results: readonly Entity[],
     readonly count: number | undefined,
@@ -209,18 +205,19 @@ export class Page<Entity> {
   ) {}
 
   /**
-   * `Link` header (RFC 8288) with relative references: to the next and previous page if a cursor was used, otherwise to the
-   * first, previous, next and last page by offset. Empty if there are no such pages.
+   * `Link` header (RFC 8288): the next and previous page if a cursor was used, otherwise the first, previous, next and last
+   * page by offset. Empty if there are no such pages.
    *
-   * @param parameters of the request; those that do not say where the page is are kept
+   * @param parameters of the request, which the links keep
    */
   links(path: string, parameters: QueryParameters = {}): string {
     const { after, before, limit } = this.query;
     const kept = Object.entries(parameters).filter(([name]) => !PLACE.includes(name));
     const isCursor = after !== undefined || before !== undefined;
     return (isCursor ? this.cursorTargets() : this.offsetTargets())
-      .map(([rel, place]) => {
-        const entries = [...place, ['limit', limit] as const, ...kept];
+      .filter(([, , value]) => value !== undefined && value !== null)
+      .map(([rel, name, value]) => {
+        const entries = [[name, value], ['limit', limit], ...kept];
         const query = entries.map((pair) => pair.map((text) => encodeURIComponent(String(text))).join('='));
         return `<${path}?${query.join('&')}>; rel="${rel}"`;
       })
@@ -228,10 +225,9 @@ export class Page<Entity> {
   }
 
   private cursorTargets(): Target[] {
-    const { next, prev } = this.cursors ?? { next: null, prev: null };
     return [
-      ...(prev === null ? [] : [['prev', [['before', prev]]] as const]),
-      ...(next === null ? [] : [['next', [['after', next]]] as const]),
+      ['prev', 'before', this.cursors?.prev],
+      ['next', 'after', this.cursors?.next],
     ];
   }
 
@@ -240,15 +236,12 @@ export class Page<Entity> {
     const last =
       this.count === undefined ? undefined : Math.max(0, Math.ceil(this.count / limit) - 1) * limit;
     const hasNext = this.cursors ? this.cursors.next !== null : offset + limit < (this.count ?? 0);
-    const targets: [rel: string, offset: number | undefined][] = [
-      ['first', 0],
-      ['prev', offset > 0 ? Math.max(0, Math.min(offset - limit, last ?? offset)) : undefined],
-      ['next', hasNext ? offset + limit : undefined],
-      ['last', last],
+    return [
+      ['first', 'offset', 0],
+      ['prev', 'offset', offset > 0 ? Math.max(0, Math.min(offset - limit, last ?? offset)) : undefined],
+      ['next', 'offset', hasNext ? offset + limit : undefined],
+      ['last', 'offset', last],
     ];
-    return targets.flatMap(([rel, target]) =>
-      target === undefined ? [] : [[rel, [['offset', target]]] as const],
-    );
   }
 }
 
@@ -286,5 +279,5 @@ export function recordsOf<Entity>(page: Page<Entity>): readonly Entity[] {
   return (shared.get(page) as readonly Entity[] | undefined) ?? page.results;
 }
 
-/** A link relation, and the parameters, besides `limit`, of the page that it leads to. */
-type Target = readonly [rel: string, place: readonly (readonly [name: string, value: string | number])[]];
+/** A link relation, and the parameter that says where its page is; without a value if there is no such page. */
+type Target = readonly [rel: string, parameter: string, value: string | number | null | undefined];

@@ -7,20 +7,14 @@ import { isTooLong, MAX_TEXT } from './conditions.js';
 import { BODY_LIMITS, type ListQuery, type Operator, OPERATORS, type Where } from './list-query.js';
 import { parametersOf, readParameters } from './read-query.js';
 
-/** Parameters whose values are lists in a body, where a query string separates them by commas. */
-const LISTS: readonly string[] = ['sort', 'fields', 'expand'];
-
-/** Parameters that are whole numbers. */
-const NUMBERS: readonly string[] = ['offset', 'limit'];
-
-/** The type of a parameter's value in a body. */
+/** The type of a parameter's value in a body. A list is one that a query string separates by commas. */
 export function bodyTypeOf(parameter: string): 'list' | 'number' | 'text' {
-  return LISTS.includes(parameter) ? 'list' : NUMBERS.includes(parameter) ? 'number' : 'text';
+  if (['sort', 'fields', 'expand'].includes(parameter)) return 'list';
+  return parameter === 'offset' || parameter === 'limit' ? 'number' : 'text';
 }
 
 /**
- * Reads a query that was sent in a body (RFC 10008): `where` is a tree of conditions, and every other member the
- * parameter of that name.
+ * Reads a query in a body (RFC 10008): `where` is a tree of conditions, and every other member the parameter of that name.
  *
  * @throws ValidationError that points to each unknown or invalid member, and names what is accepted
  */

@@ -1,18 +1,11 @@
-import { Injectable, type PipeTransform, type Type } from '@nestjs/common';
+import { Injectable, type PipeTransform } from '@nestjs/common';
 import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
 import { ARCHIVED_PARAMETER, asksForArchived, readArchived } from '../definition/archive.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import type { Offered } from '../definition/query-definition.js';
 import { readSearch } from '../search/search.js';
-import { COUNT_MODES, type ListQuery, type PageQuery, type ReadKind } from './list-query.js';
+import { COUNT_MODES, type ListQuery, type PageQuery, PARAMETERS, type ReadKind } from './list-query.js';
 import { filterNamed, needsOperator, readConditions } from './conditions.js';
-
-/** The parameters of each kind of read, besides filters. `q` works only if the resource can be searched. */
-const PARAMETERS: Readonly<Record<ReadKind, readonly string[]>> = {
-  list: ['offset', 'limit', 'after', 'before', 'count', 'sort', 'fields', 'expand', 'q'],
-  count: ['q'],
-  get: ['fields', 'expand'],
-};
 
 /** Names of the parameters that a kind of read accepts, besides filters. */
 export function parametersOf(
@@ -30,30 +23,25 @@ export function filtersOf(kind: ReadKind, { filters }: Offered): Offered['filter
 }
 
 /**
- * Reads the query of a request strictly, by the resource's declarations. This is the only way from a request
- * to a filter.
+ * Reads the query of a request strictly: the only way from a request to a filter.
  *
  * @throws ValidationError that names each unknown or invalid parameter, and what is accepted
  */
 export function readQuery(
   kind: ReadKind,
-  raw: Readonly<Record<string, unknown>>,
+  raw: Readonly<Record<string, string>>,
   definition: CrudDefinition,
 ): ListQuery {
   const { query } = definition;
   const filters = filtersOf(kind, asksForArchived(raw) ? query : query.live);
   const known = parametersOf(kind, definition);
   const violations: Violation[] = [];
-  const given = Object.entries(raw).filter(([name, value]) => {
-    const isKnown = known.includes(name) || filterNamed(filters, name) !== undefined;
-    if (!isKnown) {
-      const allowed = [...known, ...namesOf(filters)];
-      violations.push({ parameter: name, detail: errorMessages.unknownParameter(name, allowed) });
-    } else if (typeof value !== 'string') {
-      violations.push({ parameter: name, detail: errorMessages.repeatedParameter(name) });
-    }
-    return isKnown && typeof value === 'string';
-  }) as [string, string][];
+  const given = Object.entries(raw).filter(([name]) => {
+    if (known.includes(name) || filterNamed(filters, name)) return true;
+    const allowed = [...known, ...namesOf(filters)];
+    violations.push({ parameter: name, detail: errorMessages.unknownParameter(name, allowed) });
+    return false;
+  });
   const conditions = readConditions(filters, given, violations);
   const text = Object.fromEntries(given.filter(([name]) => known.includes(name)));
   const read = readParameters(kind, text, definition, violations);
@@ -62,11 +50,7 @@ export function readQuery(
   return { ...read, ...(conditions.length > 0 && { conditions }) };
 }
 
-/**
- * Reads the parameters other than filters.
- *
- * @param violations receives an entry for each that is invalid
- */
+/** Reads the parameters other than filters. Each that is invalid adds to the violations. */
 export function readParameters(
   kind: ReadKind,
   text: Readonly<Record<string, string>>,
@@ -120,21 +104,16 @@ function readExpand(
   return [];
 }
 
-/** The parameters of a page as the client sent them. */
-type PageParameters = Readonly<Partial<Record<'offset' | 'limit' | 'after' | 'before' | 'count', string>>>;
+/** Parameters as the client sent them. */
+type Texts = Readonly<Partial<Record<string, string>>>;
 
-/** The requested page. A cursor can be verified only once the scope is known. */
-type RequestedPage = Pick<ListQuery, 'offset' | 'limit' | 'after' | 'before' | 'count'>;
-
-/**
- * Reads the parameters of a page: `limit` with `offset` or with a cursor, and `count`.
- *
- * @returns undefined if every record is requested
- */
-function readPage(text: PageParameters, paging: Paging, violations: Violation[]): RequestedPage | undefined {
+/** Reads the parameters of a page; undefined if every record is requested. Cursors are verified once the scope is known. */
+function readPage(text: Texts, paging: Paging, violations: Violation[]): ListQuery | undefined {
   const { after, before } = text;
   const isCursor = after !== undefined || before !== undefined;
-  rejectBoth(text, violations);
+  const [one, other] = ['after', 'before', 'offset'].filter((name) => text[name] !== undefined);
+  if (one !== undefined && other !== undefined)
+    violations.push({ parameter: one, detail: errorMessages.exclusiveParameters(one, other) });
   const position = readPosition(text, isCursor ? { ...paging, unpaged: false } : paging, violations);
   const count = readCount(text.count, position !== undefined, violations);
   if (!position) return undefined;
@@ -146,13 +125,6 @@ function readPage(text: PageParameters, paging: Paging, violations: Violation[])
     ...(before !== undefined && { before }),
     ...(count && { count }),
   };
-}
-
-/** Rejects two positions of one page. */
-function rejectBoth(text: PageParameters, violations: Violation[]): void {
-  const [one, other] = (['after', 'before', 'offset'] as const).filter((name) => text[name] !== undefined);
-  if (one === undefined || other === undefined) return;
-  violations.push({ parameter: one, detail: errorMessages.exclusiveParameters(one, other) });
 }
 
 function readCount(text: string | undefined, isPage: boolean, violations: Violation[]): ListQuery['count'] {
@@ -187,12 +159,7 @@ export interface Paging {
 
 const DEFAULT_PAGING: Paging = { unpaged: true, maxLimit: PAGE_LIMITS.limit.maximum };
 
-/**
- * Reads `offset` and `limit`. Either one requests a page; the other takes its default.
- *
- * @param violations receives an entry for each that is not a whole number within its bounds
- * @returns undefined if every record is requested
- */
+/** Reads `offset` and `limit`. Either one requests a page; the other takes its default. */
 function readPosition(
   query: Readonly<Record<string, unknown>>,
   { unpaged, maxLimit }: Paging,
@@ -201,9 +168,9 @@ function readPosition(
   if (unpaged && query.offset === undefined && query.limit === undefined) return undefined;
   const read = (name: 'offset' | 'limit', fallback: number, maximum?: number): number => {
     const { minimum } = PAGE_LIMITS[name];
-    const value = wholeNumber(query[name] ?? String(fallback));
-    if (value !== undefined && value >= minimum && value <= (maximum ?? Number.MAX_SAFE_INTEGER))
-      return value;
+    const text = query[name] ?? String(fallback);
+    const value = typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= minimum && value <= (maximum ?? Number.MAX_SAFE_INTEGER)) return value;
     violations.push({ parameter: name, detail: errorMessages.wholeNumber(name, minimum, maximum) });
     return fallback;
   };
@@ -226,16 +193,7 @@ export class PageQueryPipe implements PipeTransform<Record<string, unknown>, Pag
   }
 }
 
-function wholeNumber(text: unknown): number | undefined {
-  return typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : undefined;
-}
-
-/**
- * Reads the parameter `fields`: comma-separated names of fields that clients see.
- *
- * @param violations receives an entry for the first name that is not among those shown
- * @returns undefined if all fields are requested
- */
+/** Reads the parameter `fields`: comma-separated names of fields that clients see; undefined for all of them. */
 function readFields(
   text: string | undefined,
   shown: readonly string[],
@@ -256,20 +214,16 @@ export function project<T extends object>(record: T, fields: readonly string[] |
   return Object.fromEntries(entries) as Partial<T>;
 }
 
-/** Reads `fields` for hand-written controllers; undefined if all fields are requested. */
+/** Reads `fields` for hand-written controllers. Throws a ValidationError if one is not among those shown. */
 export function fieldsPipe(
   shown: readonly string[],
-): Type<PipeTransform<string | undefined, string[] | undefined>> {
-  @Injectable()
-  class FieldsPipe implements PipeTransform<string | undefined, string[] | undefined> {
-    /** @throws ValidationError if one is not among those shown */
-    transform(text: string | undefined): string[] | undefined {
-      const violations: Violation[] = [];
-      const fields = readFields(text, shown, violations);
-      const [first, ...others] = violations;
-      if (first) throw new ValidationError([first, ...others]);
-      return fields;
-    }
-  }
-  return FieldsPipe;
+): PipeTransform<string | undefined, string[] | undefined> {
+  const transform = (text: string | undefined) => {
+    const violations: Violation[] = [];
+    const fields = readFields(text, shown, violations);
+    const [first] = violations;
+    if (first) throw new ValidationError([first]);
+    return fields;
+  };
+  return { transform };
 }
