@@ -10,13 +10,7 @@ import {
 } from '../errors/index.js';
 import { type BackgroundTask, BackgroundTasks, pause } from './background-tasks.js';
 import { prepareCollections, rejectReservedCollections, withPatientDatabase } from './collections.js';
-import {
-  DeadlineError,
-  isTimeout,
-  Transactions,
-  translateDatabaseError,
-  unwrapped,
-} from './database-errors.js';
+import { DeadlineError, isTimeout, translateDatabaseError, unwrapped } from './database-errors.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import {
   CALL_DEADLINE_MS,
@@ -58,9 +52,6 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   private probing?: Promise<boolean>;
   private pinging?: Promise<void>;
 
-  /** The transactions of the connection. */
-  readonly transactions: Transactions;
-
   /** Options of every operation. Spread them into a new object for each: Mongoose writes into the options of a query. */
   readonly limits: { readonly maxTimeMS: number; readonly session?: mongo.ClientSession } = OPERATION_LIMITS;
 
@@ -72,9 +63,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     private readonly server: DatabaseServer,
     /** Metrics about the database. */
     readonly metrics: DatabaseMetrics,
-  ) {
-    this.transactions = new Transactions(connection);
-  }
+  ) {}
 
   /**
    * Opens the database. If it cannot be reached yet, the service still starts, not ready, and keeps trying.

@@ -160,7 +160,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     const checked = isTrusted
       ? input
       : ((await createReader.read(input, this.#reading(scope, input))) as Create);
-    await this.#requireWritable('create', scope);
+    await this.requireParent('create', scope);
     const chosen = this.resource.access.chosen(isolationValues, checked as Readonly<Record<string, unknown>>);
     return this.resource.writes.create(scope, checked, chosen);
   }
@@ -364,7 +364,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     { archived, ifMatch, where }: ChangeOptions,
     write: (filter: StoreFilter) => Promise<T>,
   ): Promise<T> {
-    await this.#requireWritable(action, scope);
+    await this.requireParent(action, scope);
     const reached = this.filterOf(action, scope, objectId(id), { archived });
     // Next to the scope, never among its members, so that no condition can replace one.
     const filter = where ? { ...reached, $and: [where] } : reached;
@@ -392,17 +392,6 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   #reading({ caller, context }: TenantScope, body: unknown): BodyOptions {
     if (!context.hasUnreadBody) return { extras: true };
     return { concealed: rejectForbidden(this.resource.definition.fieldRules, caller, body) };
-  }
-
-  /** Rejects a call inside a transaction of Mongoose, and one whose parent the caller cannot read. */
-  async #requireWritable(action: CrudAction, scope: TenantScope): Promise<void> {
-    if (this.store.isInTransaction) {
-      const { label } = this.resource.definition;
-      throw new Error(
-        `${label} is written inside a transaction of Mongoose, which the verbs of its service do not take part in. Call the verb before or after the transaction, or write with the model and the session of the transaction.`,
-      );
-    }
-    await this.requireParent(action, scope);
   }
 
   private requireArchive(): ArchiveDefinition {

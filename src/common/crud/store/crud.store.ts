@@ -61,8 +61,6 @@ export interface CrudStore<Entity> {
    * @param references checked within the same transaction
    */
   within(database: Database, references: StoreReferences): CrudStore<Entity>;
-  /** Whether the caller runs in a transaction of the database, which the writes of the store take no part in. */
-  readonly isInTransaction: boolean;
   /** Keep records from being deleted while writes that refer to them are carried out. */
   readonly holds: Pick<ReferenceHolds, 'take' | 'unheld'>;
   /**

@@ -91,10 +91,6 @@ export class MongooseStore<Entity> implements CrudStore<Entity> {
     return new MongooseStore(this.model, database, this.search, references, this.outbox);
   }
 
-  get isInTransaction(): boolean {
-    return this.database.transactions.isActive;
-  }
-
   async insert(
     record: object,
     entry?: OutboxEntry,
