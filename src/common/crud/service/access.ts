@@ -73,8 +73,7 @@ export class Access {
   /**
    * The filter of the records that a caller can reach with an action.
    *
-   * @throws UnauthenticatedError or its like if the scope lacks a value, and Error if there is no archive to
-   * read
+   * @throws UnauthenticatedError or its like if the scope lacks a value, and Error if there is no archive
    */
   filter(
     action: CrudAction,
@@ -99,9 +98,8 @@ export class Access {
   }
 
   /**
-   * The filter of the records that a caller may read from another resource, as their referrer or child. It
-   * includes the records' parent only if the request names one; `Parents` decides whether that parent can be
-   * read.
+   * The filter of the records that a caller may read from another resource. It includes their parent only if the
+   * request names one; `Parents` decides whether that can be read.
    */
   reading(scope: TenantScope): StoreFilter {
     return { ...this.there(), ...this.owned(scope) };
@@ -131,7 +129,10 @@ export class Access {
     return this.typedValues(sources, scope.valuesOf(sources));
   }
 
-  private typedValues(sources: IsolationFields, values: Readonly<Record<string, unknown>>) {
+  private typedValues(
+    sources: IsolationFields,
+    values: Readonly<Record<string, unknown>>,
+  ): Record<string, unknown> {
     const typed = Object.entries(values).map(([field, value]): [string, unknown] => {
       const { alternatives, isList } = sources[field] ?? {};
       if (alternatives) {
@@ -142,7 +143,7 @@ export class Access {
       const found = several.map((one) => this.typed(field, one, sources[field]));
       return [field, isList && found.length > 1 ? { $in: found } : found[0]];
     });
-    return Object.fromEntries(typed) as Record<string, unknown>;
+    return Object.fromEntries(typed);
   }
 
   /**
@@ -170,10 +171,7 @@ export class Access {
     return Object.fromEntries(values) as Record<string, unknown>;
   }
 
-  /**
-   * A value in the type that the store has for a field, or for the entries of a list. Never a cast: `1`, `"1"`
-   * and `true` would be one account.
-   */
+  /** A value in the type that the store has for a field, or for the entries of a list. */
   private typed(
     field: string,
     value: unknown,
@@ -181,8 +179,10 @@ export class Access {
   ): unknown {
     const declared = this.definition.schema.path(field);
     const type = entryTypeOf(declared) ?? declared;
-    const found =
-      param !== undefined && typeof value === 'string' ? ofPath(type, value) : ofType(type, value);
+    const isPath = param !== undefined && typeof value === 'string';
+    // A path may have an identifier in either case.
+    const given = isPath && type.instance === 'ObjectId' ? value.toLowerCase() : value;
+    const found = typedValue(type, given, isPath);
     if (found !== undefined) return found;
     if (identifies) throw new UnauthenticatedError(false);
     if (param === undefined) throw new ClaimRequiredError(claim ?? field);
@@ -202,15 +202,8 @@ export function isIsolatedBy(schema: Schema, field: string, given: unknown, valu
   const declared = schema.path(field);
   const entryType = entryTypeOf(declared);
   const type = entryType ?? declared;
-  const stored = (one: unknown) => {
-    try {
-      return plain(type.cast(one));
-    } catch {
-      return undefined;
-    }
-  };
   return (entryType ? [given].flat() : [given]).some((one) =>
-    valuesIn(value).some((own) => isDeepStrictEqual(stored(one), plain(own))),
+    valuesIn(value).some((own) => isDeepStrictEqual(plain(castTo(type, one)), plain(own))),
   );
 }
 
@@ -226,57 +219,33 @@ export function objectId(id: unknown): Types.ObjectId {
   return new Types.ObjectId(id);
 }
 
-/** The types that JSON has, too, by the name of the Mongoose type. */
-const OF_JSON: Readonly<Partial<Record<string, string>>> = {
-  String: 'string',
-  Number: 'number',
-  Double: 'number',
-  Int32: 'number',
-  Boolean: 'boolean',
-};
-
-/** The classes of the types that JSON shows as text. */
-const SHOWN_AS_TEXT: Readonly<Partial<Record<string, abstract new (...args: never) => object>>> = {
-  Date,
-  Decimal128: Types.Decimal128,
-  ObjectId: Types.ObjectId,
-  UUID: mongo.Binary,
-};
-
 /** 1.5 and 1.50 are equal to the database. */
 const SHORTEST_DECIMAL = /^(?!-0$)-?\d+(?:\.\d*[1-9])?$/;
 
-/** A value in the type of a field; undefined if it has another type, however it could be converted. */
-function ofType(type: SchemaType, value: unknown): unknown {
-  const { instance } = type;
+/**
+ * A value in the type of a field; undefined if it has another type, however it could be converted. Never a cast: `1`,
+ * `"1"` and `true` would be one account.
+ *
+ * @param isPath whether the value is a text that spells it
+ */
+function typedValue(type: SchemaType, value: unknown, isPath: boolean): unknown {
   // Beyond these limits, different numbers of a token are one number by now.
   if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) return undefined;
-  if (typeof value === OF_JSON[instance]) return cast(type, value);
-  // A tenant is an ObjectId, and a field may hold identifiers as texts.
-  if (instance in OF_JSON)
-    return instance === 'String' && value instanceof Types.ObjectId ? value.toHexString() : undefined;
-  const known = SHOWN_AS_TEXT[instance];
-  if (!known && instance !== 'BigInt') return cast(type, value);
-  if (typeof value === 'string') return ofText(type, value);
-  const isOne = known ? value instanceof known : typeof value === 'bigint';
-  return isOne ? cast(type, value) : undefined;
+  const found = castTo(type, value);
+  const spelled = shown(found);
+  if (spelled === undefined || spelled === null) return undefined;
+  if (type.instance === 'Decimal128' && !SHORTEST_DECIMAL.test(String(spelled))) return undefined;
+  return isDeepStrictEqual(isPath ? String(spelled) : spelled, shown(value)) ? found : undefined;
 }
 
-/** The value of a field that a text in a path spells; undefined if there is none. */
-function ofPath(type: SchemaType, text: string): unknown {
-  // A path may have an identifier in either case.
-  return ofText(type, type.instance === 'ObjectId' ? text.toLowerCase() : text);
+/** A value as responses show it. */
+function shown(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString();
+  return plain(value instanceof mongo.Double ? value.value : value);
 }
 
-/** The value of a field that a text spells as the service does; undefined if there is none. */
-function ofText(type: SchemaType, text: string): unknown {
-  const found = cast(type, text);
-  if (found === undefined || found === null) return undefined;
-  if (type.instance === 'Decimal128' && !SHORTEST_DECIMAL.test(text)) return undefined;
-  return (found instanceof Date ? found.toISOString() : String(found)) === text ? found : undefined;
-}
-
-function cast(type: SchemaType, value: unknown): unknown {
+/** A value in a type; undefined if the type cannot have it. */
+function castTo(type: SchemaType, value: unknown): unknown {
   try {
     return type.cast(value) as unknown;
   } catch {
