@@ -47,7 +47,7 @@ import { SEARCH_CHECKPOINTS, searchable, SearchIndex, searchProvider } from './s
 import { CrudResource, CrudRegistry } from './service/crud-resource.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
 import { Crud } from './service/crud.js';
-import { MongooseStore } from './store/mongoose.store.js';
+import { CrudStore } from './store/crud.store.js';
 import { DELETED_MODEL, Outbox, Outboxes, withOutbox } from './store/outbox.js';
 
 /** Your own classes of a resource, and what they inject. */
@@ -273,7 +273,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       const outbox = definition.events && new Outbox(model, database, definition, definition.events);
       const resource = new CrudResource(definition, {
         store: (references) =>
-          new MongooseStore<object>(model, database, definition.query.search, references, outbox),
+          new CrudStore<object>(model, database, definition.query.search, references, outbox),
         registry,
         hooks: provided ?? (hooks as CrudHooks<object, object>),
         events,

@@ -71,12 +71,6 @@ export {
   type WriteOptions,
 } from './service/crud.service.js';
 export { Crud } from './service/crud.js';
-export type {
-  AggregationStage,
-  CrudStore,
-  StoreChange,
-  StoreFilter,
-  StoreRead,
-  Updated,
-} from './store/crud.store.js';
+export type { CrudStore } from './store/crud.store.js';
+export type { AggregationStage, StoreChange, StoreFilter, StoreRead, Updated } from './store/store-types.js';
 export type { Hold, ReferenceHolds } from './store/reference-holds.js';

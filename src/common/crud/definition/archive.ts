@@ -3,7 +3,7 @@ import { errorMessages, ValidationError, type Violation } from '../../errors/ind
 import { type IsolationFields, isOpen } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
-import type { StoreFilter } from '../store/crud.store.js';
+import type { StoreFilter } from '../store/store-types.js';
 import { SERVICE_FIELDS } from './check-fields.js';
 import type { CrudDefinition } from './crud-definition.js';
 

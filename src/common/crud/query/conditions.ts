@@ -3,7 +3,7 @@ import { splitList } from '../../fields/index.js';
 import { ARCHIVED_PARAMETER } from '../definition/archive.js';
 import type { FilterField } from '../definition/query-definition.js';
 import { searchPredicates } from '../search/search.js';
-import type { StoreFilter } from '../store/crud.store.js';
+import type { StoreFilter } from '../store/store-types.js';
 import { exactly } from '../store/shared-reads.js';
 import {
   type Condition,

@@ -2,7 +2,7 @@ import type { Schema, SchemaType } from 'mongoose';
 import { createHash } from 'node:crypto';
 import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
 import { isWithin } from '../definition/schema-paths.js';
-import type { StoreChange } from '../store/crud.store.js';
+import type { StoreChange } from '../store/store-types.js';
 
 /** Hidden member of a record that holds the words of its searched fields. Only the store knows it. */
 export const WORDS = '_words';

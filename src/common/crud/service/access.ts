@@ -25,7 +25,7 @@ import { plain } from '../definition/output.js';
 import type { CrudAction } from '../options/crud-options.js';
 import { predicatesOf } from '../query/conditions.js';
 import type { ListQuery, ReadQuery } from '../query/list-query.js';
-import type { StoreFilter } from '../store/crud.store.js';
+import type { StoreFilter } from '../store/store-types.js';
 
 /** Makes every predicate of a resource. No other code turns a scope into a filter. */
 export class Access {

@@ -16,7 +16,7 @@ import { KIND, type Kinds } from '../definition/kinds.js';
 import { plain } from '../definition/output.js';
 import { defaultOf } from '../definition/schema-paths.js';
 import type { Stored } from '../options/records.js';
-import type { Fields, StoreChange, StoreFilter } from '../store/crud.store.js';
+import type { Fields, StoreChange, StoreFilter } from '../store/store-types.js';
 import { type Access, isIsolatedBy } from './access.js';
 
 /** Adds to a filter that the record must still have the revision that a decision was based on. */

@@ -7,8 +7,9 @@ import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-def
 import { KIND } from '../definition/kinds.js';
 import type { CrudHooks } from '../options/crud-hooks.js';
 import type { SearchIndex } from '../search/search-index.js';
-import type { CrudStore, StoreFilter } from '../store/crud.store.js';
+import type { CrudStore } from '../store/crud.store.js';
 import type { StoreReferences } from '../store/reference-holds.js';
+import type { StoreFilter } from '../store/store-types.js';
 import { fieldAt, type InputReader } from '../../fields/index.js';
 import { ACTIONS } from '../options/option-names.js';
 import { checkReferred } from '../definition/query-definition.js';

@@ -12,12 +12,8 @@ import type { CrudAction, CrudOptions } from '../options/crud-options.js';
 import type { Changes, CreateValues, Presented, Stored, UpdateValues } from '../options/records.js';
 import type { ListQuery, PageQuery, ReadQuery, Where } from '../query/list-query.js';
 import type { Page } from '../query/pages.js';
-import {
-  type AggregationStage,
-  type CrudStore,
-  type StoreChange,
-  type StoreFilter,
-} from '../store/crud.store.js';
+import type { CrudStore } from '../store/crud.store.js';
+import type { AggregationStage, StoreChange, StoreFilter } from '../store/store-types.js';
 import { objectId } from './access.js';
 import type { CrudResource } from './crud-resource.js';
 import { assertWithin, currentUnit } from './unit-of-work.js';

@@ -5,7 +5,7 @@ import { isPlainObject } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { plain } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
-import { applyChange, type Fields, type StoreChange } from '../store/crud.store.js';
+import { applyChange, type Fields, type StoreChange } from '../store/store-types.js';
 import { eachHidden, entryTypeOf, isHiddenType, isWithin, schemaOf } from '../definition/schema-paths.js';
 import { isIsolatedBy } from './access.js';
 

@@ -7,7 +7,7 @@ import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-def
 import type { CrudAction } from '../options/crud-options.js';
 import { isReadBy } from '../definition/entity-tags.js';
 import type { Stored } from '../options/records.js';
-import type { StoreFilter } from '../store/crud.store.js';
+import type { StoreFilter } from '../store/store-types.js';
 import type { CrudResource, Resources } from './crud-resource.js';
 
 /** The guards of the route that gets one record. */

@@ -15,7 +15,8 @@ import {
   sharedPage,
 } from '../query/pages.js';
 import type { CountMode, ListQuery, PageQuery } from '../query/list-query.js';
-import type { AggregationStage, StoreFilter, StoreRead, CrudStore } from '../store/crud.store.js';
+import type { CrudStore } from '../store/crud.store.js';
+import type { AggregationStage, StoreFilter, StoreRead } from '../store/store-types.js';
 import type { CrudResource, Resources } from './crud-resource.js';
 import { resolveReferred } from './referred-fields.js';
 import { assertWithin } from './unit-of-work.js';

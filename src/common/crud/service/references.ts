@@ -14,7 +14,7 @@ import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { Stored } from '../options/records.js';
-import type { StoreFilter } from '../store/crud.store.js';
+import type { StoreFilter } from '../store/store-types.js';
 import type { Hold, StoreReferences } from '../store/reference-holds.js';
 import type { Access } from './access.js';
 import type { CrudResource, Resources } from './crud-resource.js';

@@ -6,7 +6,7 @@ import type { CrudHooks, UpdateAction } from '../options/crud-hooks.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { HookName } from '../options/option-names.js';
 import type { Changes, Stored } from '../options/records.js';
-import { allOf, type Fields, type StoreChange, type StoreFilter, valueAt } from '../store/crud.store.js';
+import { allOf, type Fields, type StoreChange, type StoreFilter, valueAt } from '../store/store-types.js';
 import { deletionIdOf, entryOf, eventOf, type OutboxEntry } from '../store/outbox.js';
 import {
   changedValues,

@@ -1,68 +1,107 @@
-import type { Types } from 'mongoose';
-import type { Database } from '../../database/index.js';
+import { type Model, Types } from 'mongoose';
+import { Batches, CALL_DEADLINE_MS, type Database } from '../../database/index.js';
+import { WriteConflictError } from '../../errors/index.js';
 import type { Stored } from '../options/records.js';
-import type { OutboxEntry } from './outbox.js';
-import type { ReferenceHolds, StoreReferences } from './reference-holds.js';
+import { RecordWords, type SearchDefinition, type StoredWords, WORDS } from '../search/words.js';
+import {
+  type AggregationStage,
+  allOf,
+  applyChange,
+  type StoreChange,
+  type StoreFilter,
+  type StoreRead,
+  type Updated,
+  valueAt,
+} from './store-types.js';
+import { hasMaps, hasMiddleware, hideFields, hidesFields } from '../definition/schema-paths.js';
+import { plain } from '../definition/output.js';
+import { OUTBOX, type Outbox, type OutboxEntry } from './outbox.js';
+import { counted, filtered, type Lookup, OrderedReads, SharedReads } from './shared-reads.js';
+import { HOLDS, ReferenceHolds, type StoreReferences } from './reference-holds.js';
+import { checkMapNames, schemaRejection } from './schema-rejection.js';
+import {
+  PlainChanges,
+  recordOfDocument,
+  sharedInserts,
+  type SharedUpdate,
+  sharedUpdates,
+  type SharedWrites,
+} from './shared-writes.js';
 
-/** Values that a record must have, and MongoDB operators; `null` means that the field is absent. */
-export type StoreFilter = Readonly<Record<string, unknown>>;
+/** How often a deletion is tried again because the record changed in between. */
+const MAX_ATTEMPTS = 10;
 
-/** A stage of an aggregation, such as `{ $group: { _id: '$month', total: { $sum: '$amount' } } }`. */
-export type AggregationStage = Readonly<Record<`$${string}`, unknown>>;
+/** Members that only the store knows. */
+const INTERNAL = [WORDS, OUTBOX, HOLDS] as const;
 
-/** Adds a condition to a filter, next to its members. */
-export function allOf(filter: StoreFilter, condition: StoreFilter): StoreFilter {
-  return { ...filter, $and: [...((filter.$and as StoreFilter[] | undefined) ?? []), condition] };
-}
-
-/** Changes to one record, by dotted path: the fields to set and the fields to remove. */
-export interface StoreChange {
-  readonly set?: Readonly<Record<string, unknown>>;
-  readonly unset?: readonly string[];
-}
-
-/** How the matching records are read. */
-export interface StoreRead {
-  /** Paths and directions. @default newest first */
-  readonly sort?: Readonly<Record<string, 1 | -1>>;
-  /** Paths to read besides `_id` and the revision. @default everything that the schema does not hide */
-  readonly fields?: readonly string[];
-  /**
-   * Predicates of ranges of the order, read one after another until the limit is reached. For a page, all of
-   * them together share the time limit of one operation.
-   *
-   * @default the whole order
-   */
-  readonly ranges?: readonly StoreFilter[];
-  /** Unit: records. @default 0 */
-  readonly skip?: number;
-  /** Unit: records. @default every record, as a stream without a time limit */
-  readonly limit?: number;
-}
-
-/** The record before and after an update, from one atomic operation; the same object if nothing has changed. */
-export interface Updated<Entity> {
-  /** The record that was replaced. */
-  readonly previous: Stored<Entity>;
-  readonly record: Stored<Entity>;
-}
+/** Length of texts to index from which on writes are carried out one at a time. Unit: UTF-16 code units. */
+const LARGE = 4_096;
 
 /**
- * The only way from a resource to its database: a few verbs, each one command. Code that batches or caches
- * commands belongs behind this interface, so that nothing above it changes. Records lack the fields that the
- * schema hides.
+ * The only way from a resource to its database: a few verbs, each one command, or a part of one. Code that batches
+ * or caches commands belongs behind them, so that nothing above changes. Records lack the fields that the schema hides.
  */
-export interface CrudStore<Entity> {
-  /** Whether middleware of your own, of the schema or of a global plugin, may complete a record before it is stored. */
+export class CrudStore<Entity> {
+  /**
+   * Whether middleware of your own, of the schema or of a global plugin, may complete a record before it is stored.
+   * It may treat callers differently, so that nothing is combined.
+   */
   readonly hasMiddleware: boolean;
+  /** Keep records from being deleted while writes that refer to them are carried out. */
+  readonly holds: ReferenceHolds;
+  private readonly lists: OrderedReads;
+  private readonly hides: boolean;
+  private readonly hasMaps: boolean;
+  private readonly words?: RecordWords;
+  /** Whether the schema shows its records in another form than it stores them. */
+  private readonly transforms: boolean;
+  private readonly inserts: SharedWrites<Record<string, unknown>, Record<string, unknown>>;
+  private readonly updates: SharedWrites<SharedUpdate, number | undefined>;
+  private readonly reads: SharedReads;
+  private readonly plain: PlainChanges;
+  /** Changes of one record run one at a time, by its identifier, and so do writes with much text to index, of all records. */
+  private readonly queues = new Batches<() => Promise<unknown>, unknown>(
+    async ([write]) => [await write?.()],
+    { max: 1, patienceMs: CALL_DEADLINE_MS, pausesBetweenSteps: true },
+  );
+
+  /**
+   * @param search definition of the search, if the model's schema has the words for it
+   * @param references that the records make, and that others make to them
+   * @param outbox keeps the events of writes, if subscribers are told of them
+   */
+  constructor(
+    private readonly model: Model<Record<string, unknown>>,
+    private readonly database: Database,
+    private readonly search: SearchDefinition | undefined,
+    private readonly references: StoreReferences,
+    private readonly outbox?: Outbox,
+  ) {
+    this.holds = new ReferenceHolds(model, database);
+    this.hides = hidesFields(model.schema.omit([WORDS, OUTBOX]));
+    this.hasMaps = hasMaps(model.schema);
+    this.words = search && new RecordWords(search, model.schema);
+    this.hasMiddleware = hasMiddleware(model.schema);
+    this.transforms = Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
+    this.inserts = sharedInserts(model, database);
+    this.updates = sharedUpdates(model, database);
+    this.reads = new SharedReads(
+      (lookup, ids) => this.database.call(() => this.lookUp(lookup, ids)),
+      (kind, size) => database.metrics.batch(kind, size),
+    );
+    this.plain = new PlainChanges(model);
+    this.lists = new OrderedReads(model, database, (fields) => this.projectionOf(fields));
+  }
+
   /**
    * The same store for the operations of a transaction.
    *
    * @param references checked within the same transaction
    */
-  within(database: Database, references: StoreReferences): CrudStore<Entity>;
-  /** Keep records from being deleted while writes that refer to them are carried out. */
-  readonly holds: Pick<ReferenceHolds, 'take' | 'unheld'>;
+  within(database: Database, references: StoreReferences): CrudStore<Entity> {
+    return new CrudStore(this.model, database, this.search, references, this.outbox);
+  }
+
   /**
    * Stores a new record and returns it as stored.
    *
@@ -70,23 +109,62 @@ export interface CrudStore<Entity> {
    * @param onQueued called when records that are stored from then on come after this one
    * @throws ValidationError if the schema rejects it, DuplicateValueError if a unique value is taken
    */
-  insert(record: object, entry?: OutboxEntry, onQueued?: () => void): Promise<Stored<Entity>>;
+  async insert(
+    record: object,
+    entry?: OutboxEntry,
+    onQueued: () => void = () => undefined,
+  ): Promise<Stored<Entity>> {
+    return this.write(record, async (hold) => {
+      const document = new this.model(record, undefined, { strict: 'throw' });
+      const words = this.addWords(document.toObject(), (member) => document.set(member));
+      if (this.outbox && entry) document.set({ [OUTBOX]: [entry] });
+      onQueued();
+      if (this.hasMiddleware) {
+        await hold();
+        await this.inTurn({}, () => document.save({ session: this.database.limits.session }));
+      } else {
+        const make = () => hold().then(() => recordOfDocument(document));
+        const stored = await this.inserts.add({ make, words });
+        // Nobody else has the record: unless the schema shows records in another form, it needs no copy.
+        if (!this.transforms) return this.shown(stored as Stored<Entity>);
+      }
+      return this.shown(document.toObject<Stored<Entity>>());
+    });
+  }
+
+  /** Adds the words of a new record to it, and returns their number. */
+  private addWords(record: object, add: (member: object) => void): number {
+    if (!this.words) return 0;
+    const words = this.words.ofRecord(record);
+    add(words);
+    return this.words.count(Object.values(words[WORDS]).flat());
+  }
+
   /** The record that matches, if there is one. */
-  findOne(filter: StoreFilter, fields?: readonly string[]): Promise<Stored<Entity> | undefined>;
+  async findOne(filter: StoreFilter, fields?: readonly string[]): Promise<Stored<Entity> | undefined> {
+    const { _id, ...predicate } = filter;
+    if (!(_id instanceof Types.ObjectId)) return this.database.call(() => this.findFirst(filter, fields));
+    const [found] = await this.findByIds([_id], predicate, fields);
+    return found;
+  }
+
   /**
    * The matching records among those with the given identifiers, in no particular order.
    *
    * @param fields as in {@link StoreRead.fields}
    */
-  findByIds(
+  async findByIds(
     ids: readonly Types.ObjectId[],
-    predicate?: StoreFilter,
+    predicate: StoreFilter = {},
     fields?: readonly string[],
-  ): Promise<readonly Stored<Entity>[]>;
-  /** The matching records, read as they are consumed. Closes its cursor when the reader stops early. */
-  find(filter: StoreFilter, read?: StoreRead): AsyncIterable<Stored<Entity>>;
-  /** The number of records that match. */
-  count(filter: StoreFilter): Promise<number>;
+  ): Promise<Stored<Entity>[]> {
+    const lookup = { predicate, fields };
+    const found = await this.database.call<readonly (Stored<object> | undefined)[]>(() =>
+      this.hasMiddleware ? this.lookUp(lookup, ids) : this.reads.byIds(lookup, ids),
+    );
+    return found.filter((record) => record !== undefined) as Stored<Entity>[];
+  }
+
   /**
    * Carries out a read once for all callers who ask for the same before it begins. They share the result and
    * must not change it.
@@ -94,16 +172,76 @@ export interface CrudStore<Entity> {
    * @param filter of the records to read
    * @param how everything else that the read depends on
    */
-  share<Result>(filter: StoreFilter, how: object, read: () => Promise<Result>): Promise<Result>;
+  share<Result>(filter: StoreFilter, how: object, read: () => Promise<Result>): Promise<Result> {
+    // A transaction takes the operations of a read one after another.
+    if (this.hasMiddleware || this.database.limits.session) return read();
+    // Each reader has its own deadline, whatever earlier readers waited for.
+    return this.database.call(() => this.reads.share(filter, how, read));
+  }
+
+  private async findFirst(
+    filter: StoreFilter,
+    fields?: readonly string[],
+  ): Promise<Stored<Entity> | undefined> {
+    const query = this.model.findOne({}, this.projectionOf(fields), { ...this.database.limits });
+    const found = (await filtered(query, filter).lean().exec()) as Stored<Entity> | null;
+    return found ?? undefined;
+  }
+
+  private async lookUp(
+    { predicate, fields }: Lookup,
+    ids: readonly Types.ObjectId[],
+  ): Promise<readonly Stored<Entity>[]> {
+    const [id] = ids;
+    if (ids.length === 1)
+      return [await this.findFirst({ ...predicate, _id: id }, fields)].flatMap((found) => found ?? []);
+    // With this hint, the server does not walk the index of another field to find them.
+    const limit = ids.length;
+    const options = { ...this.database.limits, limit, batchSize: limit, hint: { _id: 1 } as const };
+    const query = this.model.find({}, this.projectionOf(fields), options);
+    return (await filtered(query, { ...predicate, _id: { $in: ids } })
+      .lean()
+      .exec()) as Stored<Entity>[];
+  }
+
+  /** The matching records, read as they are consumed. Closes its cursor when the reader stops early. */
+  find(filter: StoreFilter, read: StoreRead = {}): AsyncIterable<Stored<Entity>> {
+    return this.lists.find(filter, read) as AsyncIterable<Stored<Entity>>;
+  }
+
+  /** The number of records that match. */
+  count(filter: StoreFilter): Promise<number> {
+    const query = () =>
+      filtered(
+        this.model.countDocuments({}, { ...this.database.limits, ...this.lists.countHint(filter) }),
+        filter,
+      );
+    // A transaction takes no command `count`.
+    const isPlain = Object.keys(filter).length === 0 || this.database.limits.session !== undefined;
+    const count = () => (isPlain ? query() : counted(query())).exec();
+    return this.share(filter, { count: true }, () => this.database.call(count));
+  }
+
   /** What the stages of an aggregation make of the records that match. */
   aggregate<Result extends object>(
     filter: StoreFilter,
     stages: readonly AggregationStage[],
-  ): Promise<Result[]>;
+  ): Promise<Result[]> {
+    return this.lists.aggregate<Result>(filter, stages);
+  }
+
   /** The approximate number of all records, at no cost. */
-  estimatedCount(): Promise<number>;
+  estimatedCount(): Promise<number> {
+    if (this.database.limits.session) return this.count({});
+    return this.database.call(() => this.model.estimatedDocumentCount({ ...this.database.limits }).exec());
+  }
+
   /** Whether a record matches. */
-  exists(filter: StoreFilter): Promise<boolean>;
+  async exists(filter: StoreFilter): Promise<boolean> {
+    const query = this.model.findOne(filter, { _id: 1 }, { ...this.database.limits }).lean();
+    return (await this.database.call(() => query.exec())) !== null;
+  }
+
   /**
    * Changes the record that matches, and its revision; undefined if none matches.
    *
@@ -111,13 +249,71 @@ export interface CrudStore<Entity> {
    * change nothing
    * @throws ValidationError if the schema rejects the change, DuplicateValueError if a unique value is taken
    */
-  update(filter: StoreFilter, change: StoreChange, entry?: OutboxEntry): Promise<Updated<Entity> | undefined>;
+  async update(
+    filter: StoreFilter,
+    { set = {}, unset = [] }: StoreChange,
+    entry?: OutboxEntry,
+  ): Promise<Updated<Entity> | undefined> {
+    const toStore = this.outbox && entry;
+    const change = {
+      $set: set,
+      $unset: Object.fromEntries(unset.map((field) => [field, 1])),
+      $inc: { __v: 1 },
+      ...(toStore && { $push: { [OUTBOX]: entry } }),
+    };
+    const condition = toStore ? differing({ set, unset }) : undefined;
+    if (toStore && !condition) {
+      const current = await this.findOne(filter);
+      if (current && hasAll(current, { set, unset })) return { previous: current, record: current };
+    }
+    const { limits } = this.database;
+    const options = { ...limits, runValidators: true, strict: 'throw', returnDocument: 'before' } as const;
+    const query = this.model
+      .findOneAndUpdate(condition ? allOf(filter, condition) : filter, change, options)
+      .select(this.projectionOf(undefined) ?? {})
+      .lean();
+    const previous = (await this.write(set, async (hold) => {
+      await hold();
+      const words = this.wordsOf({ set, unset }, query);
+      if (words) query.set(words);
+      return this.inTurn(filter, () => query.exec());
+    })) as Stored<Entity> | null;
+    // Mongoose has cast the change by now, and added updatedAt to it.
+    if (!previous) {
+      const same = condition && (await this.findOne(filter));
+      return same && { previous: same, record: same };
+    }
+    const record = applyChange(previous, query.getUpdate() as Record<string, object>);
+    return { previous, record: this.shown(record) };
+  }
+
   /**
    * Does the same and returns the new revision alone. Concurrent updates share commands.
    *
    * @param onQueued called when it waits for its command
    */
-  updateUnread(filter: StoreFilter, change: StoreChange, onQueued?: () => void): Promise<number | undefined>;
+  async updateUnread(
+    filter: StoreFilter,
+    change: StoreChange,
+    onQueued?: () => void,
+  ): Promise<number | undefined> {
+    if (!this.plain.fits(change)) return (await this.update(filter, change))?.record.__v;
+    return this.write(change.set ?? {}, async (hold) => {
+      await hold();
+      const words = this.wordsOf(change, undefined);
+      const others = { ...(words && { $set: words }) };
+      onQueued?.();
+      return this.updates.add({ make: () => this.plain.statementOf(filter, change, others) });
+    });
+  }
+
+  /** The stored words that a change affects, by path. @throws ValidationError if there are too many */
+  private wordsOf(change: StoreChange, context: unknown): Record<string, StoredWords> | undefined {
+    const words = this.words?.ofChange(change, context);
+    if (words) this.words?.count(words);
+    return words;
+  }
+
   /**
    * Removes the record that matches and returns it; undefined if none matches. What the references of other
    * resources promise is up to the verb `del`.
@@ -125,38 +321,92 @@ export interface CrudStore<Entity> {
    * @param entry stored before the record is removed if subscribers are told of it
    * @throws WriteConflictError if other writes were faster each time
    */
-  delete(filter: StoreFilter, entry?: OutboxEntry): Promise<Stored<Entity> | undefined>;
-}
-
-/** Members of a record, by their names. */
-export type Fields = Record<string, unknown>;
-
-/** The record that results from an update of another one: `$set`, then `$unset` and `$inc`, ignoring `$setOnInsert`. */
-export function applyChange<Entity>(
-  previous: Stored<Entity>,
-  { $set = {}, $unset = {}, $inc = {} }: Record<string, object>,
-): Stored<Entity> {
-  const record = { ...previous } as Fields;
-  for (const [path, value] of Object.entries($set)) setAt(record, path.split('.'), value);
-  for (const path of Object.keys($unset)) setAt(record, path.split('.'), undefined);
-  for (const [path, by] of Object.entries($inc)) record[path] = Number(record[path] ?? 0) + Number(by);
-  return record as Stored<Entity>;
-}
-
-/** The value at a dotted path. */
-export function valueAt(record: unknown, path: string): unknown {
-  return path.split('.').reduce((at, name) => (at as Record<string, unknown> | undefined)?.[name], record);
-}
-
-/** Sets a nested value. The objects on the way are copied, so that the previous record is not changed. */
-function setAt(target: Fields, [head = '', ...tail]: readonly string[], value: unknown): void {
-  if (tail.length > 0) {
-    const inner = { ...(target[head] as Fields | undefined) };
-    setAt(inner, tail, value);
-    target[head] = inner;
-  } else if (value === undefined) {
-    Reflect.deleteProperty(target, head);
-  } else {
-    target[head] = value;
+  async delete(filter: StoreFilter, entry?: OutboxEntry): Promise<Stored<Entity> | undefined> {
+    const { outbox, database } = this;
+    if (!outbox) return this.remove(filter);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const query = this.model.findOne({}, null, { ...database.limits }).select([...outbox.hiddenFields]);
+      const found = await database.call(() => filtered(query, filter).lean().exec());
+      if (!found) return undefined;
+      const revision = await outbox.storeDeletion(found, entry, database);
+      const removed = revision && (await this.remove(allOf(filter, revision as StoreFilter)));
+      if (removed) return removed;
+    }
+    throw new WriteConflictError();
   }
+
+  private async remove(filter: StoreFilter): Promise<Stored<Entity> | undefined> {
+    const query = this.model
+      .findOneAndDelete({}, { ...this.database.limits })
+      .select(this.projectionOf(undefined) ?? {});
+    const found = await this.database.call(() => filtered(query, filter).lean().exec());
+    return (found as Stored<Entity> | null) ?? undefined;
+  }
+
+  /** The projection of some fields; `null` reads everything that the schema does not hide. */
+  private projectionOf(fields: readonly string[] | undefined): Record<string, 0 | 1> | null {
+    // The schema does not know this member, which only records have that others refer to.
+    if (!fields || this.hides) return this.references.matterOnDelete ? { [HOLDS]: 0 } : null;
+    return Object.fromEntries([...fields, '__v'].map((field) => [field, 1] as const));
+  }
+
+  /** Carries out the command of a change. Those of one record wait for each other here, not in the database. */
+  private inTurn<T>({ _id }: StoreFilter, command: () => Promise<T>): Promise<T> {
+    if (this.database.limits.session) return this.database.call(command);
+    return _id === undefined ? command() : (this.queues.add(command, String(_id)) as Promise<T>);
+  }
+
+  private shown(record: Stored<Entity>): Stored<Entity> {
+    for (const member of INTERNAL) Reflect.deleteProperty(record, member);
+    return this.hides ? hideFields(this.model.schema, record as Stored<object> as never) : record;
+  }
+
+  /**
+   * Runs a write that sets values, and turns a rejection of them into an error that a client understands.
+   *
+   * @param operation is to `hold` what the values refer to right before its command
+   */
+  private async write<T>(values: object, operation: (hold: () => Promise<void>) => Promise<T>): Promise<T> {
+    const { schema } = this.model;
+    if (this.hasMaps) checkMapNames(schema, values);
+    const { database } = this;
+    const isLarge = this.words !== undefined && this.words.lengthOf(values) >= LARGE;
+    const run = async (hold: () => Promise<void>) => {
+      try {
+        // In a transaction, each command is a call of its own, and one that writes share waits for all of them.
+        if (database.limits.session) return await operation(hold);
+        return await database.call(async () =>
+          isLarge ? ((await this.queues.add(() => operation(hold))) as T) : operation(hold),
+        );
+      } catch (error) {
+        throw schemaRejection(error, schema) ?? error;
+      }
+    };
+    const { references } = this;
+    return references.areMade ? references.holding(values, run) : run(() => Promise.resolve());
+  }
+}
+
+/** Condition that a change makes a difference; undefined if it has objects, which the database cannot compare by their values. */
+function differing({ set = {}, unset = [] }: StoreChange): StoreFilter | undefined {
+  const values = Object.entries(set);
+  if (values.some(([, value]) => !isComparable(value))) return undefined;
+  return {
+    $or: [
+      ...values.map(([path, value]) => ({ [path]: { $ne: value } })),
+      ...unset.map((path) => ({ [path]: { $exists: true } })),
+    ],
+  };
+}
+
+function isComparable(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every((entry) => !Array.isArray(entry) && isComparable(entry));
+  return typeof value !== 'object' || value instanceof Date || value instanceof Types.ObjectId;
+}
+
+/** Whether a record is already as a change would make it. */
+function hasAll(record: object, { set = {}, unset = [] }: StoreChange): boolean {
+  const isSame = ([path, value]: readonly [string, unknown]) =>
+    JSON.stringify(plain(valueAt(record, path))) === JSON.stringify(plain(value));
+  return [...Object.entries(set), ...unset.map((path) => [path, undefined] as const)].every(isSame);
 }

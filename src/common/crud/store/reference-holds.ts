@@ -1,6 +1,6 @@
 import { type Model, Types } from 'mongoose';
 import { Batches, type Database } from '../../database/index.js';
-import type { StoreFilter } from './crud.store.js';
+import type { StoreFilter } from './store-types.js';
 import { exactly } from './shared-reads.js';
 
 /**

@@ -10,7 +10,7 @@ import {
 } from '../../database/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import type { Stored } from '../options/records.js';
-import type { AggregationStage, StoreFilter, StoreRead } from './crud.store.js';
+import type { AggregationStage, StoreFilter, StoreRead } from './store-types.js';
 
 const { deserialize, serialize } = mongo.BSON;
 
@@ -25,7 +25,7 @@ type ReadOptions = Database['limits'] & { readonly hint?: Record<string, 1 | -1>
 type Sort = NonNullable<StoreRead['sort']>;
 
 /** Reads records in an order, along its index: as pages, or as streams that are read as they are consumed. */
-export class OrderedReads<Entity> {
+export class OrderedReads {
   private readonly indexes: ReadonlySet<string>;
   /** Size of a record in lists. Unit: bytes. */
   private recordBytes?: number;
@@ -40,7 +40,7 @@ export class OrderedReads<Entity> {
     this.indexes = new Set(whole.map(([keys]) => JSON.stringify(keys)));
   }
 
-  find(filter: StoreFilter, { ranges, ...read }: StoreRead): AsyncIterable<Stored<Entity>> {
+  find(filter: StoreFilter, { ranges, ...read }: StoreRead): AsyncIterable<Stored<object>> {
     if (ranges) return this.findInRanges(filter, ranges, read);
     const hint = this.hintOf(filter, read.sort ?? NEWEST_FIRST);
     return this.findAll(filter, read, { ...this.database.limits, ...(hint && { hint }) });
@@ -72,7 +72,7 @@ export class OrderedReads<Entity> {
     { $and = [], ...filter }: StoreFilter,
     ranges: readonly StoreFilter[],
     { limit, ...read }: Omit<StoreRead, 'ranges'>,
-  ): AsyncGenerator<Stored<Entity>, void, undefined> {
+  ): AsyncGenerator<Stored<object>, void, undefined> {
     const end = performance.now() + OPERATION_LIMITS.maxTimeMS;
     const { sort = NEWEST_FIRST } = read;
     const hint = this.hintOf({ ...filter, $and }, sort);
@@ -102,7 +102,7 @@ export class OrderedReads<Entity> {
     filter: StoreFilter,
     read: Omit<StoreRead, 'ranges'>,
     { hint, ...options }: ReadOptions,
-  ): AsyncGenerator<Stored<Entity>, void, undefined> {
+  ): AsyncGenerator<Stored<object>, void, undefined> {
     try {
       yield* this.open(filter, read, { ...options, ...(hint && { hint }) });
     } catch (error) {
@@ -115,7 +115,7 @@ export class OrderedReads<Entity> {
     filter: StoreFilter,
     { sort = NEWEST_FIRST, fields, skip, limit }: Omit<StoreRead, 'ranges'>,
     { maxTimeMS, ...options }: ReadOptions,
-  ): AsyncIterable<Stored<Entity>> {
+  ): AsyncIterable<Stored<object>> {
     const query = filtered(this.model.find({}, this.projectionOf(fields)), filter)
       .sort({ ...sort })
       .setOptions(options)
@@ -125,7 +125,7 @@ export class OrderedReads<Entity> {
     // ones.
     if (limit !== undefined) query.setOptions({ maxTimeMS, skip, limit });
     const batchSize = limit === undefined ? this.streamBatch() : limit + 1;
-    return this.database.iterate<Stored<Entity>>(
+    return this.database.iterate<Stored<object>>(
       () => query.cursor({ batchSize }) as never,
       fields ? undefined : (record) => (this.recordBytes = followSize(this.recordBytes, bytesOf(record))),
     );
@@ -263,8 +263,8 @@ interface Wanted extends Lookup {
  * goes with the next one. Reads by identifier are of one kind if they differ in nothing else, other reads if
  * they are equal, so that different scopes, filters, orders or projections are never combined.
  */
-export class SharedReads<Entity> {
-  private readonly lookups: Batches<Wanted, Stored<Entity> | undefined>;
+export class SharedReads {
+  private readonly lookups: Batches<Wanted, Stored<object> | undefined>;
   private readonly equals: Batches<() => Promise<unknown>, unknown>;
 
   /**
@@ -275,7 +275,7 @@ export class SharedReads<Entity> {
     private readonly readByIds: (
       lookup: Lookup,
       ids: readonly Types.ObjectId[],
-    ) => Promise<readonly Stored<Entity>[]>,
+    ) => Promise<readonly Stored<object>[]>,
     counted: (kind: BatchKind, size: number) => void,
   ) {
     const onStep = (size: number) => counted('reads', size);
@@ -290,7 +290,7 @@ export class SharedReads<Entity> {
   byIds(
     { predicate, fields }: Lookup,
     ids: readonly Types.ObjectId[],
-  ): Promise<(Stored<Entity> | undefined)[]> {
+  ): Promise<(Stored<object> | undefined)[]> {
     const kind = kindOf(predicate, { fields });
     return Promise.all(ids.map((id) => this.lookups.add({ predicate, fields, id }, kind)));
   }
@@ -303,7 +303,7 @@ export class SharedReads<Entity> {
     return this.equals.add(read, kindOf(filter, how)) as Promise<Result>;
   }
 
-  private async lookUp(wanted: readonly Wanted[]): Promise<(Stored<Entity> | undefined)[]> {
+  private async lookUp(wanted: readonly Wanted[]): Promise<(Stored<object> | undefined)[]> {
     const ids = new Map(wanted.map(({ id }) => [id.toHexString(), id] as const));
     const found = await this.readByIds(wanted[0] as Wanted, [...ids.values()]);
     const records = new Map(found.map((record) => [record._id.toHexString(), record] as const));

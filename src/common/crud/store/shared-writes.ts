@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { type HydratedDocument, type Model, mongo, type Schema, type SchemaType } from 'mongoose';
 import { Batches, type BatchKind, CALL_DEADLINE_MS, type Database } from '../../database/index.js';
-import type { Fields, StoreChange, StoreFilter } from './crud.store.js';
+import type { Fields, StoreChange, StoreFilter } from './store-types.js';
 import { filtered } from './shared-reads.js';
 import { entryTypeOf, hasMiddleware, hasOwnValidators } from '../definition/schema-paths.js';
 
