@@ -216,8 +216,6 @@ export interface QueryDefinition extends Offered {
   readonly live: Offered;
   /** The orders that have an index, which also serves the reverse. The first one is the default. */
   readonly indexed: readonly Order[];
-  /** Whether a filter is a field of another resource. */
-  readonly isReferring: boolean;
   /** The fields that `q` searches; undefined if the resource cannot be searched. */
   readonly search?: SearchDefinition;
 }
@@ -246,8 +244,7 @@ export function queryDefinition(
   const orders = indexed.flatMap((order) => [order, reverseOf(order)]);
   const offered = { filters, orders: new Map(orders.map((order) => [order.text, order])) };
   const live = withoutField(offered, described.archive?.field);
-  const isReferring = [...filters.values()].some(({ referred }) => referred !== undefined);
-  return { ...offered, indexed, live, isReferring, search: searchDefinition(search, described.scopes) };
+  return { ...offered, indexed, live, search: searchDefinition(search, described.scopes) };
 }
 
 function withoutField({ filters, orders }: Offered, field: string | undefined): Offered {

@@ -61,10 +61,9 @@ interface Found {
 }
 
 /**
- * The words of records that were stored before their fields were searched, or under another declaration, or
- * without the service. They are made in the background at the start; until every record has its own, searches
- * are rejected. A process that is killed has lost nothing: the next one continues with the records that are
- * still without. Several may do the same work, which changes nothing.
+ * The words of records that were stored before their fields were searched, under another declaration, or without the
+ * service. They are made in the background at the start; until every record has its own, searches are rejected.
+ * Several processes may do the same work, which changes nothing.
  */
 export class SearchIndex {
   private readonly logger = new Logger('Search');

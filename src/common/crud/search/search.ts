@@ -7,8 +7,6 @@ export const MAX_SEARCH_LENGTH = 200;
 
 /** A parsed search. */
 export interface Search {
-  /** As the client wrote it. */
-  readonly text: string;
   readonly definition: SearchDefinition;
   /** Terms that must all occur; at least one. */
   readonly wanted: readonly SearchTerm[];
@@ -21,18 +19,14 @@ export function searchPredicates({ definition: { path }, wanted, unwanted }: Sea
   const [words, texts] = [`${path}.words`, `${path}.texts`];
   // The longest word is usually the rarest. A database that cannot tell reads the index of the first one.
   const keys = [...new Set(wanted.flat().map(keyOf))].sort((a, b) => b.length - a.length);
-  const [unwantedTexts, unwantedWords] = partition(unwanted, needsText);
+  const unwantedWords = unwanted.filter((term) => !needsText(term)).flat();
   return [
     ...keys.map((word) => ({ [words]: word })),
     // A text contains only letters, digits and spaces, so it is a pattern that matches itself.
     ...wanted.filter(needsText).map((term) => ({ [texts]: { $regex: textOf(term) } })),
-    ...(unwantedWords.length > 0 ? [{ [words]: { $nin: unwantedWords.flat() } }] : []),
-    ...unwantedTexts.map((term) => ({ [texts]: { $not: { $regex: textOf(term) } } })),
+    ...(unwantedWords.length > 0 ? [{ [words]: { $nin: unwantedWords } }] : []),
+    ...unwanted.filter(needsText).map((term) => ({ [texts]: { $not: { $regex: textOf(term) } } })),
   ];
-}
-
-function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
-  return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
 }
 
 /** A quoted phrase, or the text between white space and quotes. A leading minus excludes it. */
@@ -62,5 +56,5 @@ export function readSearch(
     }
   }
   if (wanted.size === 0) return reject(errorMessages.nothingToFind);
-  return { text, definition, wanted: [...wanted.values()], unwanted: [...unwanted.values()] };
+  return { definition, wanted: [...wanted.values()], unwanted: [...unwanted.values()] };
 }

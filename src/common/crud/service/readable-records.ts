@@ -136,11 +136,29 @@ function noneIfRejected(error: unknown): readonly never[] {
   throw error;
 }
 
-/** The place of an identifier in a shown record. */
-interface Place {
+/** An identifier and its place. */
+export interface Place {
+  readonly id: string;
   readonly holder: Record<string | number, unknown>;
   readonly key: string | number;
-  readonly id: string;
+  readonly pointer: string;
+}
+
+/** What is at a path below a member, as identifiers, walking into lists on the way. */
+export function placesIn(
+  holder: object,
+  key: string | number,
+  path: readonly string[],
+  pointer: string,
+): Place[] {
+  const members = holder as Place['holder'];
+  const value = members[key];
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((_, i) => placesIn(value, i, path, `${pointer}/${i}`));
+  const [name, ...rest] = path;
+  // Digits above 9 may be upper or lower case.
+  if (name === undefined) return [{ holder: members, key, id: String(value).toLowerCase(), pointer }];
+  return Object.hasOwn(value, name) ? placesIn(value, name, rest, `${pointer}/${name}`) : [];
 }
 
 /**
@@ -157,12 +175,10 @@ export class Expansion {
   /** Changes shown records in place, with one query per reference, whatever the number of records. */
   async expand(shown: readonly object[]): Promise<void> {
     await Promise.all(
-      this.references.map(async (reference) => {
-        const places = placesIn({ shown }, 'shown', reference.path.split('.'));
-        const targets = await this.targetsOf(
-          reference,
-          places.map(({ id }) => id),
-        );
+      this.references.map(async ({ path, to }) => {
+        const places = placesIn({ shown }, 'shown', path.split('.'), '');
+        const ids = places.map(({ id }) => id);
+        const targets = await this.targetsOf(this.registry.of(to), ids);
         for (const { holder, key, id } of places) holder[key] = targets.get(id) ?? holder[key];
       }),
     );
@@ -170,10 +186,9 @@ export class Expansion {
 
   /** The records that the caller may read, as that caller sees them, by identifier. */
   private async targetsOf(
-    { to }: ReferenceDefinition,
+    target: CrudResource,
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, object>> {
-    const target = this.registry.of(to);
     if (target.definition.disabled.has('get') || ids.length === 0) return new Map();
     const records = await readableRecords(target, this.scope, ids).catch(noneIfRejected);
     const { caller } = this.scope;
@@ -181,16 +196,4 @@ export class Expansion {
       records.map((record) => [record._id.toHexString(), target.definition.present(record, caller)]),
     );
   }
-}
-
-/** Every identifier at a path below a member, walking into lists on the way. */
-function placesIn(holder: object, key: string | number, path: readonly string[]): Place[] {
-  const members = holder as Place['holder'];
-  const value = members[key];
-  if (Array.isArray(value)) return value.flatMap((_, i) => placesIn(value, i, path));
-  const [name, ...rest] = path;
-  if (name === undefined) return isObjectId(value) ? [{ holder: members, key, id: value.toLowerCase() }] : [];
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? placesIn(value, name, rest)
-    : [];
 }

@@ -58,14 +58,12 @@ class PageReader<Entity extends object> {
   }
 
   private async atOffset(offset: number, limit: number): Promise<Window<Entity>> {
-    const { filter, order, fields } = this.list;
-    const found = await collect(
-      this.store.find(filter, { sort: sortOf(order), fields, skip: offset, limit: limit + 1 }),
-    );
+    const { order } = this.list;
+    const found = await this.find(order, limit + 1, { skip: offset });
     const results = found.slice(0, limit);
     const [first] = results;
     // Beyond the end, the previous page ends with the last record, if there is one.
-    const [last] = first || offset === 0 ? [] : await this.edge(reverseOf(order));
+    const [last] = first || offset === 0 ? [] : await this.find(reverseOf(order), 1);
     const prev = first ? offset > 0 && this.at(first) : last && complementOf(this.at(last));
     return { results, cursors: await this.written(this.nextOf(found, limit), prev || undefined) };
   }
@@ -74,8 +72,8 @@ class PageReader<Entity extends object> {
   private async behind(position: Position, direction: Order, limit: number): Promise<Window<Entity>> {
     const opposite = complementOf(position);
     const [found, back] = await Promise.all([
-      this.stretch(position, direction, limit + 1),
-      this.stretch(opposite, reverseOf(direction), 1),
+      this.find(direction, limit + 1, { position }),
+      this.find(reverseOf(direction), 1, { position: opposite }),
     ]);
     const results = found.slice(0, limit);
     const [first] = results;
@@ -88,15 +86,18 @@ class PageReader<Entity extends object> {
     return last && this.at(last);
   }
 
-  private edge(direction: Order): Promise<Stored<Entity>[]> {
-    const { filter, fields } = this.list;
-    return collect(this.store.find(filter, { sort: sortOf(direction), fields, skip: 0, limit: 1 }));
-  }
-
-  private stretch(position: Position, direction: Order, limit: number): Promise<Stored<Entity>[]> {
+  /** The first records in a direction: from its beginning, or behind a position. */
+  private async find(
+    direction: Order,
+    limit: number,
+    { position, skip }: { position?: Position; skip?: number } = {},
+  ): Promise<Stored<Entity>[]> {
     const { filter, fields, schema } = this.list;
-    const ranges = rangesBehind(direction, position, schema);
-    return collect(this.store.find(filter, { sort: sortOf(direction), fields, limit, ranges }));
+    const ranges = position && rangesBehind(direction, position, schema);
+    const found: Stored<Entity>[] = [];
+    const read = { sort: sortOf(direction), fields, skip, limit, ranges };
+    for await (const record of this.store.find(filter, read)) found.push(record);
+    return found;
   }
 
   private at(record: Stored<Entity>): Position {
@@ -109,12 +110,6 @@ class PageReader<Entity extends object> {
     );
     return { next: nextText ?? null, prev: prevText ?? null };
   }
-}
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const collected: T[] = [];
-  for await (const item of items) collected.push(item);
-  return collected;
 }
 
 /** Carries out reads of many records: lists, pages, counts. Filters come from `Access`. */
@@ -167,13 +162,12 @@ export class Reads<Entity extends object, Create extends object, Update extends 
 
   /** The filter of the records that a query selects, and what was asked for, which stays the same while others write. */
   private async select(action: 'get' | 'count', scope: TenantScope, query: ListQuery) {
-    const { access, definition, parents, search } = this.resource;
+    const { access, parents, search } = this.resource;
     assertWithin(scope);
     const asked = access.listing(action, scope, query);
     await parents?.require(action, scope);
     if (query.search) await search?.require();
     const { conditions = [] } = query;
-    if (!definition.query.isReferring) return { filter: asked, asked };
     const resolved = await timed(resolveReferred(conditions, scope, this.registry));
     const filter =
       resolved === conditions ? asked : access.listing(action, scope, { ...query, conditions: resolved });

@@ -18,7 +18,7 @@ import type { StoreFilter } from '../store/store-types.js';
 import type { Hold, StoreReferences } from '../store/reference-holds.js';
 import type { Access } from './access.js';
 import type { CrudResource, Resources } from './crud-resource.js';
-import { isRejection, readableRecords } from './readable-records.js';
+import { isRejection, type Place, placesIn, readableRecords } from './readable-records.js';
 
 declare module '../../request/index.js' {
   interface RequestContext {
@@ -32,12 +32,6 @@ const WAIT_MS = 1_500;
 
 /** Unit: milliseconds. */
 const POLL_MS = 10;
-
-/** An identifier in a record, and its place. */
-interface Found {
-  readonly id: string;
-  readonly pointer: string;
-}
 
 /** Checks the references that a record makes, and those that other records make to it. */
 export class References implements StoreReferences {
@@ -157,7 +151,7 @@ export class References implements StoreReferences {
     { to, path, check }: ReferenceDefinition,
     action: CrudAction,
     scope: TenantScope,
-    found: readonly Found[],
+    found: readonly Place[],
   ): Promise<Violation[]> {
     const target = this.registry.of(to);
     const filter = check === 'sameScope' ? this.sharedScope(target, action, scope) : {};
@@ -241,22 +235,12 @@ function reject([first, ...others]: readonly Violation[]): void {
 }
 
 /** The identifiers that values, by their dotted paths, put at the path of a reference. */
-function identifiersIn(path: string, values: object): Found[] {
-  return Object.entries(values).flatMap(([at, value]) => {
+function identifiersIn(path: string, values: object): Place[] {
+  return Object.keys(values).flatMap((at) => {
     // A path may lead to one entry of a list.
     const declared = at.replaceAll(/\.\d+(?=\.|$)/g, '');
     if (path !== declared && !path.startsWith(`${declared}.`)) return [];
     const rest = path === declared ? [] : path.slice(declared.length + 1).split('.');
-    return walk(value, rest, toPointer(at.split('.')));
+    return placesIn(values, at, rest, toPointer(at.split('.')));
   });
-}
-
-/** Walks into lists on the way. */
-function walk(value: unknown, rest: readonly string[], pointer: string): Found[] {
-  if (value === undefined || value === null) return [];
-  if (Array.isArray(value)) return value.flatMap((entry, i) => walk(entry, rest, `${pointer}/${i}`));
-  const [head, ...tail] = rest;
-  // Digits above 9 may be upper or lower case.
-  if (head === undefined) return [{ id: String(value).toLowerCase(), pointer }];
-  return walk((value as Record<string, unknown>)[head], tail, `${pointer}/${head}`);
 }

@@ -13,8 +13,7 @@ const MAX_REFERRED = 1_000;
 
 /**
  * The conditions with those on fields of referred records replaced by conditions on the references themselves: they
- * refer to a record that the caller may read and that matches. `ne`, `nin` and `exists=false` are the complements of
- * `eq`, `in` and `exists=true`.
+ * refer to a record that the caller may read and that matches.
  *
  * @returns the same conditions if none is of that kind
  * @throws QueryTooBroadError if too many referred records match one
