@@ -85,10 +85,8 @@ export const errorMessages = {
   wrongMapName: (path: string, name: string) =>
     `"${path}" cannot have the name ${JSON.stringify(name)}. Leave out dots, and "$" at the start.`,
   wrongEntry: (name: string, type: string) => `Every entry of "${name}" must be ${type}.`,
-  rejectedValue: (name: string, index?: string) =>
-    index?.startsWith('2d')
-      ? `"${name}" must be a place with a longitude from -180 to 180 and a latitude from -90 to 90, in that order.`
-      : `"${name}" has a value that cannot be indexed. Send another one.`,
+  wrongPlace: (name: string) =>
+    `"${name}" must be a place with a longitude from -180 to 180 and a latitude from -90 to 90, in that order.`,
   rejectedValues: 'The database cannot store the record with these values. Change them.',
   wrongFormat: (name: string) => `"${name}" does not have the required form.`,
   notOneOf: (name: string, values: readonly unknown[]) =>

@@ -15,26 +15,15 @@ const MAX_DOCUMENT = 16_777_216;
 /** The server's error codes for a document that is larger: inserted, or after an update. */
 const TOO_LARGE = [10_334, 17_419, 17_420];
 
-/**
- * Codes of a server that cannot index the values of a record, by the type of the index; undefined where any
- * field may be the cause (https://www.mongodb.com/docs/manual/reference/error-codes/).
- */
-const REJECTED_VALUES: ReadonlyMap<unknown, '2dsphere' | '2d' | 'hashed' | 'text' | undefined> = new Map([
-  [16_755, '2dsphere'],
-  [13_027, '2d'],
-  [16_804, '2d'],
-  [16_766, 'hashed'],
-  [17_261, 'text'],
-  [17_262, 'text'],
-  // Several lists in one index, and the validator of a collection.
-  [171, undefined],
-  [121, undefined],
-] as const);
+/** The code of a server that cannot index a place (https://www.mongodb.com/docs/manual/reference/error-codes/). */
+const REJECTED_PLACE = 16_755;
+
+/** The codes for other values that an index, or the validator of a collection, rejects. */
+const REJECTED_VALUES = [13_027, 16_804, 16_766, 17_261, 17_262, 171, 121];
 
 /**
- * Turns a rejection by the schema or by the server, beyond the checks of the input class, or of a record that is
- * too large, into an error that names the fields but neither model nor collection; undefined if the error is
- * another one.
+ * Turns a rejection of values by the schema or by the server into an error that names the fields, but neither model
+ * nor collection; undefined if the error is another one.
  */
 export function schemaRejection(error: unknown, schema: Schema): DomainError | undefined {
   if (error instanceof mongo.MongoServerError && TOO_LARGE.includes(Number(error.code))) {
@@ -63,20 +52,18 @@ function violationsOf(error: unknown, schema: Schema): Violation[] {
     if (immutable !== undefined) return [violation(immutable, errorMessages.immutable(immutable))];
     return [violation(error.path, errorMessages.undeclaredField(error.path))];
   }
-  if (error instanceof mongo.MongoServerError && REJECTED_VALUES.has(error.code))
-    return [rejectedValue(error, schema)];
-  return [];
+  const code = error instanceof mongo.MongoServerError ? Number(error.code) : undefined;
+  if (code === REJECTED_PLACE) return [rejectedPlace(schema)];
+  return REJECTED_VALUES.includes(code ?? 0) ? [REJECTED] : [];
 }
 
 /** The server's text quotes the whole record. */
-function rejectedValue({ code }: mongo.MongoServerError, schema: Schema): Violation {
-  const type = REJECTED_VALUES.get(code);
-  const fields = schema
-    .indexes()
-    .flatMap(([keys]) => Object.keys(keys).filter((path) => keys[path] === type));
-  const [only, ...more] = type === undefined ? [] : fields;
-  if (only === undefined || more.length > 0) return { pointer: '', detail: errorMessages.rejectedValues };
-  return violation(only, errorMessages.rejectedValue(only, type));
+const REJECTED: Violation = { pointer: '', detail: errorMessages.rejectedValues };
+
+function rejectedPlace(schema: Schema): Violation {
+  const paths = schema.indexes().flatMap(([keys]) => Object.entries(keys));
+  const [only, ...more] = paths.filter(([, type]) => type === '2dsphere').map(([path]) => path);
+  return only === undefined || more.length > 0 ? REJECTED : violation(only, errorMessages.wrongPlace(only));
 }
 
 function violation(path: string, detail: string): Violation {
@@ -108,26 +95,21 @@ function detailOf(path: string, error: MongooseErrors.ValidatorError | MongooseE
 /** Name of a schema type for people. */
 function typeName(kind: string): string {
   const names: Record<string, string> = {
-    Number: 'a number',
     number: 'a number',
-    String: 'a string',
     string: 'a string',
-    Boolean: 'true or false',
     boolean: 'true or false',
     date: 'a timestamp',
-    Date: 'a timestamp',
-    ObjectId: 'an identifier of 24 hexadecimal digits',
-    Decimal128: 'a decimal number',
-    Array: 'a list',
-    Embedded: 'an object',
-    Map: 'an object',
+    objectid: 'an identifier of 24 hexadecimal digits',
+    decimal128: 'a decimal number',
+    array: 'a list',
+    embedded: 'an object',
+    map: 'an object',
   };
-  return names[kind] ?? `a value of the type ${kind}`;
+  return names[kind.toLowerCase()] ?? `a value of the type ${kind}`;
 }
 
 /**
- * Rejects names that Mongoose's maps cannot have. Otherwise a create would fail with "the map is not an
- * object", and an update with an error that names no field.
+ * Rejects names that Mongoose's maps cannot have, and for which its own errors name no field.
  *
  * @param values by dotted path
  * @throws ValidationError
@@ -141,7 +123,11 @@ function mapViolationsOf(schema: Schema, values: object, parents: readonly strin
   return Object.entries(values).flatMap(([path, value]: [string, unknown]): Violation[] => {
     const type = schema.path(path) as (SchemaType & { schema?: Schema }) | undefined;
     const at = [...parents, ...path.split('.')];
-    if (type?.instance === 'Map') return keysOf(value).filter(isWrongKey).map(violationAt(at));
+    if (type?.instance === 'Map')
+      return wrongNamesIn(value).map((name) => ({
+        pointer: toPointer([...at, name]),
+        detail: errorMessages.wrongMapName(at.join('.'), name),
+      }));
     const { schema: inner } = type ?? {};
     if (!inner) return [];
     if (!Array.isArray(value)) return isPlainObject(value) ? mapViolationsOf(inner, value, at) : [];
@@ -151,18 +137,8 @@ function mapViolationsOf(schema: Schema, values: object, parents: readonly strin
   });
 }
 
-function keysOf(map: unknown): string[] {
-  if (map instanceof Map) return [...(map as Map<string, unknown>).keys()];
-  return isPlainObject(map) ? Object.keys(map) : [];
-}
-
-function isWrongKey(name: string): boolean {
-  return name.includes('.') || name.startsWith('$');
-}
-
-function violationAt(at: readonly string[]): (name: string) => Violation {
-  return (name) => ({
-    pointer: toPointer([...at, name]),
-    detail: errorMessages.wrongMapName(at.join('.'), name),
-  });
+function wrongNamesIn(map: unknown): string[] {
+  const members = map instanceof Map ? (Object.fromEntries(map) as object) : map;
+  const names = isPlainObject(members) ? Object.keys(members) : [];
+  return names.filter((name) => name.includes('.') || name.startsWith('$'));
 }
