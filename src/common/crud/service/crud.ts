@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { mongo } from 'mongoose';
-import { Database } from '../../database/index.js';
+import { Database, withDeadline } from '../../database/index.js';
 import { DatabaseTooSlowError, WriteConflictError } from '../../errors/index.js';
 import { FairShare, ownerAt } from '../../http/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
@@ -97,7 +97,7 @@ export class Crud {
           const done = await keyed?.result().catch(() => undefined);
           if (done) return done.result as T;
           // The function may have made an error of its own out of a conflict.
-          const error = isPassing(unit.reason) ? unit.reason : thrown;
+          const error = isPassing(unit.ended) ? unit.ended : thrown;
           if (!isPassing(error)) throw error;
           const longest = Math.min(PAUSE_MS * 2 ** attempt, MAX_PAUSE_MS);
           if (performance.now() + longest >= end) throw new DatabaseTooSlowError({ cause: error });
@@ -127,17 +127,8 @@ export class Crud {
 }
 
 /** @throws DatabaseTooSlowError if it takes longer */
-async function within<T>(end: number, work: Promise<T>): Promise<T> {
-  const timer = new AbortController();
-  const late = pause(end - performance.now(), undefined, { signal: timer.signal }).then(() => {
-    throw new DatabaseTooSlowError();
-  });
-  late.catch(() => undefined);
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    timer.abort();
-  }
+function within<T>(end: number, work: Promise<T>): Promise<T> {
+  return withDeadline(work, end - performance.now(), () => new DatabaseTooSlowError());
 }
 
 /** Whether a unit may succeed if it is repeated. */

@@ -29,7 +29,7 @@ export class UnitOfWork {
   private last: Promise<unknown> = Promise.resolve();
   private group: Promise<void> | undefined;
   /** What has ended the transaction: an error of the database, the time limit, or its end. */
-  private ended: unknown;
+  ended: unknown;
 
   /**
    * @param outer the scope that the unit was asked for with
@@ -86,11 +86,6 @@ export class UnitOfWork {
     if (this.ended !== undefined) throw this.ended;
     this.afterCommit(() => (outer.context.precondition = scope.context.precondition));
     return result;
-  }
-
-  /** What has ended the transaction, if anything has. */
-  get reason(): unknown {
-    return this.ended;
   }
 
   /** Resolves when no operation is under way. */
