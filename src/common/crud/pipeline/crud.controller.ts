@@ -148,10 +148,9 @@ export function CrudController<
     }
 
     update(@CurrentScope() scope: TenantScope, @Param('id') id: string, @Body() changes: Changes<Update>) {
-      const { service } = this;
-      const isOwn = service.update !== CrudService.prototype.update;
-      if (isOwn || !scope.context.isRecordUnread) return service.update(scope, id, changes);
-      return CrudService.updateUnread(service, scope, id, changes) as Promise<Stored<Entity>>;
+      const isGenerated = this.service.update === CrudService.prototype.update;
+      const isUnread = isGenerated && scope.context.isRecordUnread;
+      return this.service.update(scope, id, changes, { isUnread });
     }
 
     del(@CurrentScope() scope: TenantScope, @Param('id') id: string) {

@@ -20,11 +20,8 @@ import type { Fields, StoreChange, StoreFilter } from '../store/store-types.js';
 import { type Access, isIsolatedBy } from './access.js';
 
 /** Adds to a filter that the record must still have the revision that a decision was based on. */
-export function unchanged(
-  filter: StoreFilter,
-  { _id, __v = null }: Stored<object> | { _id: unknown; __v?: null },
-): StoreFilter {
-  return { ...filter, _id, __v };
+export function unchanged(filter: StoreFilter, { _id, __v }: Stored<object>): StoreFilter {
+  return { ...filter, _id, __v: __v ?? null };
 }
 
 /** The values that have changed. */
@@ -37,7 +34,6 @@ export function changedValues(
   );
 }
 
-/** Whether a change changes nothing. */
 export function isEmpty({ set, unset }: Required<StoreChange>): boolean {
   return Object.keys(set).length === 0 && unset.length === 0;
 }
@@ -48,7 +44,7 @@ export function namesOf({ set, unset }: Required<StoreChange>): string[] {
 }
 
 /**
- * The change without the identifier that the record has anyway, such as that of a whole record.
+ * The change without the identifier that the record has anyway.
  *
  * @throws Error if the change affects what identifies the record or its revision
  */
@@ -179,7 +175,7 @@ export function needsPrevious(changes: object): boolean {
   return Object.values(changes).some(isPlainObject);
 }
 
-/** The fields that a merge patch merges, with their complete values, if there are any. */
+/** The fields that a merge patch merges, with their complete values; undefined if there are none. */
 export function mergedFields(
   definition: CrudDefinition,
   changes: object,

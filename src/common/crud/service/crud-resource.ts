@@ -37,7 +37,6 @@ interface ResourceParts {
   readonly requireIndexes: () => void;
   /** Records the writes; undefined if the resource is not audited. */
   readonly audit?: AuditTrail;
-  /** Carries out units of work. */
   readonly crud: Crud;
   /** Undefined if the resource is not searched. */
   readonly search?: SearchIndex;
@@ -50,11 +49,8 @@ export class CrudResource<
   Update extends object = object,
 > {
   readonly store: CrudStore<Entity>;
-  /** Makes the filters. */
   readonly access: Access;
-  /** Carries out lists, pages and counts. */
   readonly reads: Reads<Entity, Create, Update>;
-  /** Carries out creates, updates and removals with their hooks. */
   readonly writes: Writes<Entity, Create, Update>;
   readonly references: References;
   /** Undefined if the resource is not nested below another one. */
@@ -62,7 +58,6 @@ export class CrudResource<
   readonly guards: RecordGuards;
   readonly bodyLimit: ResourceParts['bodyLimit'];
   readonly requireIndexes: ResourceParts['requireIndexes'];
-  /** Carries out units of work. */
   readonly crud: Crud;
   readonly audit?: AuditTrail;
   readonly search?: SearchIndex;

@@ -48,6 +48,12 @@ export interface ConditionalOptions {
   ifMatch?: string | readonly string[];
 }
 
+/** Of the generated route. */
+interface Unread {
+  /** Whether nobody looks at more of the result than its identifier and revision. @default false */
+  isUnread?: boolean;
+}
+
 /** Options of a change made by code. */
 export interface ChangeOptions extends ConditionalOptions, Pick<ReadQuery, 'archived'> {
   /**
@@ -173,30 +179,18 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     scope: TenantScope,
     id: RecordId,
     changes: UpdateValues<Entity, Update>,
-    options: WriteOptions & ConditionalOptions = {},
+    options: WriteOptions & ConditionalOptions & Unread = {},
   ): Promise<Stored<Entity>> {
+    const { isUnread } = options;
     const record = await this.#write('update', scope, id, options, async (filter) =>
-      this.resource.writes.patch(scope, filter, await this.#checked(scope, filter, changes, options)),
+      this.resource.writes.patch(
+        scope,
+        filter,
+        await this.#checked(scope, filter, changes, options),
+        isUnread,
+      ),
     );
     return record ?? this.throwNotFound();
-  }
-
-  /**
-   * Changes the given fields as the generated `update` does, for a route that shows no record. If no hook needs the
-   * record either, only its revision is read, and concurrent changes are carried out by one command.
-   *
-   * @internal
-   */
-  static async updateUnread<Entity extends object, Create extends object, Update extends object>(
-    service: CrudService<Entity, Create, Update>,
-    scope: TenantScope,
-    id: string,
-    changes: Changes<Update>,
-  ): Promise<Stored<object>> {
-    const record = await service.#write('update', scope, id, {}, async (filter) =>
-      service.resource.writes.patchUnread(scope, filter, await service.#checked(scope, filter, changes, {})),
-    );
-    return record ?? service.throwNotFound();
   }
 
   /**

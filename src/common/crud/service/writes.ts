@@ -1,6 +1,6 @@
 import { Types } from 'mongoose';
 import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
-import type { AfterHook, EntityEventPublisher, WriteAction } from '../../events/index.js';
+import type { AfterHook, EntityEventPublisher } from '../../events/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import type { CrudHooks, UpdateAction } from '../options/crud-hooks.js';
 import type { CrudAction } from '../options/crud-options.js';
@@ -98,13 +98,23 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return this.update(scope, filter, false, () => Promise.resolve(change), { action });
   }
 
-  /** {@link Writes.change} by a merge patch (RFC 7396). */
+  /**
+   * {@link Writes.change} by a merge patch (RFC 7396).
+   *
+   * @param isUnread whether nobody needs more of the record than its revision. If nothing else needs it either, no
+   * more is read, and concurrent changes share a command
+   */
   async patch(
     scope: TenantScope,
     filter: StoreFilter,
     changes: Changes<Update>,
+    isUnread = false,
   ): Promise<Stored<Entity> | undefined> {
     const { definition } = this.resource;
+    if (isUnread && !this.needsRecord(changes)) {
+      const change = planChange(definition, changes, undefined);
+      if (!isEmpty(change)) return this.changeUnread(scope, filter, change);
+    }
     const plan = async (previous: Stored<Entity> | undefined) => {
       const shown = previous && definition.presenter.present(previous);
       const merged = shown && mergedFields(definition, changes, shown);
@@ -115,22 +125,6 @@ export class Writes<Entity extends object, Create extends object, Update extends
       return planChange(definition, changes, previous);
     };
     return this.update(scope, filter, needsPrevious(changes), plan, { changes });
-  }
-
-  /** {@link Writes.patch} that reads no more of the record than its revision, unless something else needs it. */
-  async patchUnread(scope: TenantScope, filter: StoreFilter, changes: Changes<Update>) {
-    const { audit, definition, store } = this.resource;
-    const isTold = definition.events !== undefined || this.isHeard('afterUpdate');
-    const isRead = isTold || this.has('beforeUpdate') || audit || definition.kinds || needsPrevious(changes);
-    const change = isRead ? undefined : planChange(definition, changes, undefined);
-    if (!change || isEmpty(change)) return this.patch(scope, filter, changes);
-    await this.checkReferences('update', scope, change.set);
-    requireSameScope(this.resource, 'update', scope, change);
-    requireFields(definition, change);
-    const __v = await this.translated(scope, () =>
-      store.updateUnread(filter, change, () => scope.context.writeTurn?.release()),
-    );
-    return __v === undefined ? undefined : ({ _id: filter._id, __v } as Stored<object>);
   }
 
   /**
@@ -174,7 +168,8 @@ export class Writes<Entity extends object, Create extends object, Update extends
         await references.release(current._id, scope, within);
       }
       const id = current?._id ?? filter._id;
-      const entry = this.entry(scope, 'del', [], definition.events && { id: deletionIdOf(id) });
+      const announced = definition.events && { id: deletionIdOf(id) };
+      const entry = entryOf(definition, scope.caller, 'del', [], announced);
       // Subscribers were told when it was archived.
       const told = definition.archive ? undefined : entry;
       const removed = await this.audited(scope, id, entry, () => store.delete(condition, told));
@@ -214,7 +209,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     const isNamed = definition.events !== undefined || definition.audit !== undefined;
     const _id = id ?? (isNamed ? new Types.ObjectId() : undefined);
     const placed = { ...(_id && { _id }), ...record };
-    const entry = this.entry(scope, 'create', Object.keys(record), { id: placed._id });
+    const entry = entryOf(definition, scope.caller, 'create', Object.keys(record), { id: placed._id });
     const release = () => scope.context.writeTurn?.release();
     const insert = () => this.translated(scope, () => store.insert(placed, entry, release));
     // An audited write is ordered by its audit record, others by their insert; a second release does nothing.
@@ -224,11 +219,27 @@ export class Writes<Entity extends object, Create extends object, Update extends
 
   /** The record that an earlier attempt of a keyed create has stored. */
   private async find(scope: TenantScope, _id: Types.ObjectId): Promise<Made<Entity> | undefined> {
-    const { access, store } = this.resource;
+    const { access, definition, store } = this.resource;
     const stored = await store.findOne({ ...access.isolationValues('create', scope), _id });
     if (!stored) return undefined;
     const [names, made] = [Object.keys(stored), { id: _id, at: stored.createdAt }];
-    return { stored, entry: this.entry(scope, 'create', names, made) };
+    return { stored, entry: entryOf(definition, scope.caller, 'create', names, made) };
+  }
+
+  private needsRecord(changes: object): boolean {
+    const { audit, definition } = this.resource;
+    const isTold = definition.events !== undefined || audit !== undefined || this.isHeard('afterUpdate');
+    return isTold || this.has('beforeUpdate') || definition.kinds !== undefined || needsPrevious(changes);
+  }
+
+  private async changeUnread(scope: TenantScope, filter: StoreFilter, change: Required<StoreChange>) {
+    const { definition, store } = this.resource;
+    await this.checkReferences('update', scope, change.set);
+    requireSameScope(this.resource, 'update', scope, change);
+    requireFields(definition, change);
+    const release = () => scope.context.writeTurn?.release();
+    const __v = await this.translated(scope, () => store.updateUnread(filter, change, release));
+    return __v === undefined ? undefined : ({ _id: filter._id, __v } as Stored<Entity>);
   }
 
   private async update(
@@ -255,7 +266,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       requireFields(definition, change, current);
       if (isEmpty(change)) return current ?? (await store.findOne(filter));
       await this.checkReferences(isolatedAs, scope, changedValues(planned, change.set));
-      const entry = this.entry(scope, action, namesOf(change));
+      const entry = entryOf(definition, scope.caller, action, namesOf(change));
       const updated = await this.audited(scope, current?._id ?? filter._id, entry, () =>
         this.translated(scope, () => store.update(condition, change, entry)),
       );
@@ -361,15 +372,6 @@ export class Writes<Entity extends object, Create extends object, Update extends
 
   private hookContext(scope: TenantScope): object {
     return { resource: this.resource.definition.name, scope, caller: scope.caller, params: scope.params };
-  }
-
-  private entry(
-    { caller }: TenantScope,
-    action: WriteAction,
-    names: readonly string[],
-    create: { id?: unknown; at?: Date } = {},
-  ): OutboxEntry {
-    return entryOf(this.resource.definition, caller, { action, names, ...create });
   }
 
   /** A unique index may include fields that clients do not know, such as those that isolate a tenant. */

@@ -1,4 +1,4 @@
-import { type Model, Types } from 'mongoose';
+import { type Model, type mongo, type PipelineStage, Types } from 'mongoose';
 import { Batches, CALL_DEADLINE_MS, type Database } from '../../database/index.js';
 import { WriteConflictError } from '../../errors/index.js';
 import type { Stored } from '../options/records.js';
@@ -16,7 +16,7 @@ import {
 import { hasMaps, hasMiddleware, hideFields, hidesFields } from '../definition/schema-paths.js';
 import { plain } from '../definition/output.js';
 import { OUTBOX, type Outbox, type OutboxEntry } from './outbox.js';
-import { counted, filtered, type Lookup, OrderedReads, SharedReads } from './shared-reads.js';
+import { filtered, type Lookup, OrderedReads, SharedReads } from './shared-reads.js';
 import { HOLDS, ReferenceHolds, type StoreReferences } from './reference-holds.js';
 import { checkMapNames, schemaRejection } from './schema-rejection.js';
 import {
@@ -53,8 +53,8 @@ export class CrudStore<Entity> {
   private readonly hides: boolean;
   private readonly hasMaps: boolean;
   private readonly words?: RecordWords;
-  /** Whether the schema shows its records in another form than it stores them. */
-  private readonly transforms: boolean;
+  /** Whether a record has to be stored by Mongoose: middleware may complete it, or the schema show it in another form. */
+  private readonly isSaved: boolean;
   private readonly inserts: SharedWrites<Record<string, unknown>, Record<string, unknown>>;
   private readonly updates: SharedWrites<SharedUpdate, number | undefined>;
   private readonly reads: SharedReads;
@@ -82,7 +82,7 @@ export class CrudStore<Entity> {
     this.hasMaps = hasMaps(model.schema);
     this.words = search && new RecordWords(search, model.schema);
     this.hasMiddleware = hasMiddleware(model.schema);
-    this.transforms = Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
+    this.isSaved = this.hasMiddleware || Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
     this.inserts = sharedInserts(model, database);
     this.updates = sharedUpdates(model, database);
     this.reads = new SharedReads(
@@ -116,28 +116,20 @@ export class CrudStore<Entity> {
   ): Promise<Stored<Entity>> {
     return this.write(record, async (hold) => {
       const document = new this.model(record, undefined, { strict: 'throw' });
-      const words = this.addWords(document.toObject(), (member) => document.set(member));
+      const added = this.words?.ofRecord(document.toObject());
+      if (added) document.set(added);
+      const words = added && this.words?.count(Object.values(added[WORDS]).flat());
       if (this.outbox && entry) document.set({ [OUTBOX]: [entry] });
       onQueued();
-      if (this.hasMiddleware) {
+      if (this.isSaved) {
         await hold();
         await this.inTurn({}, () => document.save({ session: this.database.limits.session }));
-      } else {
-        const make = () => hold().then(() => recordOfDocument(document));
-        const stored = await this.inserts.add({ make, words });
-        // Nobody else has the record: unless the schema shows records in another form, it needs no copy.
-        if (!this.transforms) return this.shown(stored as Stored<Entity>);
+        return this.shown(document.toObject<Stored<Entity>>());
       }
-      return this.shown(document.toObject<Stored<Entity>>());
+      const make = () => hold().then(() => recordOfDocument(document));
+      // Nobody else has the record, so it needs no copy.
+      return this.shown((await this.inserts.add({ make, words })) as Stored<Entity>);
     });
-  }
-
-  /** Adds the words of a new record to it, and returns their number. */
-  private addWords(record: object, add: (member: object) => void): number {
-    if (!this.words) return 0;
-    const words = this.words.ofRecord(record);
-    add(words);
-    return this.words.count(Object.values(words[WORDS]).flat());
   }
 
   /** The record that matches, if there is one. */
@@ -188,10 +180,7 @@ export class CrudStore<Entity> {
     return found ?? undefined;
   }
 
-  private async lookUp(
-    { predicate, fields }: Lookup,
-    ids: readonly Types.ObjectId[],
-  ): Promise<readonly Stored<Entity>[]> {
+  private async lookUp({ predicate, fields }: Lookup, ids: readonly Types.ObjectId[]) {
     const [id] = ids;
     if (ids.length === 1)
       return [await this.findFirst({ ...predicate, _id: id }, fields)].flatMap((found) => found ?? []);
@@ -211,15 +200,25 @@ export class CrudStore<Entity> {
 
   /** The number of records that match. */
   count(filter: StoreFilter): Promise<number> {
-    const query = () =>
-      filtered(
-        this.model.countDocuments({}, { ...this.database.limits, ...this.lists.countHint(filter) }),
+    const { database, hasMiddleware, model } = this;
+    const { limits } = database;
+    const count = () => {
+      const query = filtered(
+        model.countDocuments({}, { ...limits, ...this.lists.countHint(filter) }),
         filter,
       );
-    // A transaction takes no command `count`.
-    const isPlain = Object.keys(filter).length === 0 || this.database.limits.session !== undefined;
-    const count = () => (isPlain ? query() : counted(query())).exec();
-    return this.share(filter, { count: true }, () => this.database.call(count));
+      // A transaction takes no command `count`, and without a condition it is not exact on a sharded cluster:
+      // https://www.mongodb.com/docs/manual/reference/method/db.collection.count/#sharded-clusters
+      if (hasMiddleware || limits.session || Object.keys(filter).length === 0) return query.exec();
+      // The aggregation of `countDocuments` can run on a plan that MongoDB 7.0 caches for good: one made before the
+      // first list entered an index looks up a single value there, and misses records with two words of a search.
+      query.cast(model);
+      return model.collection.count(
+        query.getFilter() as mongo.Document,
+        query.getOptions() as mongo.CountOptions,
+      );
+    };
+    return this.share(filter, { count: true }, () => database.call(count));
   }
 
   /** What the stages of an aggregation make of the records that match. */
@@ -227,7 +226,15 @@ export class CrudStore<Entity> {
     filter: StoreFilter,
     stages: readonly AggregationStage[],
   ): Promise<Result[]> {
-    return this.lists.aggregate<Result>(filter, stages);
+    const query = filtered(this.model.find(), filter);
+    query.cast(this.model);
+    const pipeline = [{ $match: query.getFilter() }, ...stages] as unknown as PipelineStage[];
+    return this.database.call(() =>
+      this.model
+        .aggregate<Result>(pipeline)
+        .option({ ...this.database.limits })
+        .exec(),
+    );
   }
 
   /** The approximate number of all records, at no cost. */
@@ -238,8 +245,7 @@ export class CrudStore<Entity> {
 
   /** Whether a record matches. */
   async exists(filter: StoreFilter): Promise<boolean> {
-    const query = this.model.findOne(filter, { _id: 1 }, { ...this.database.limits }).lean();
-    return (await this.database.call(() => query.exec())) !== null;
+    return (await this.findOne(filter, [])) !== undefined;
   }
 
   /**
@@ -288,7 +294,7 @@ export class CrudStore<Entity> {
   }
 
   /**
-   * Does the same and returns the new revision alone. Concurrent updates share commands.
+   * Does the same and returns only the new revision. Concurrent updates share commands.
    *
    * @param onQueued called when it waits for its command
    */
@@ -300,10 +306,9 @@ export class CrudStore<Entity> {
     if (!this.plain.fits(change)) return (await this.update(filter, change))?.record.__v;
     return this.write(change.set ?? {}, async (hold) => {
       await hold();
-      const words = this.wordsOf(change, undefined);
-      const others = { ...(words && { $set: words }) };
+      const words = { ...this.wordsOf(change, undefined) };
       onQueued?.();
-      return this.updates.add({ make: () => this.plain.statementOf(filter, change, others) });
+      return this.updates.add({ make: () => this.plain.statementOf(filter, change, words) });
     });
   }
 

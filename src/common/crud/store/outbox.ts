@@ -16,7 +16,7 @@ export const OUTBOX = '_outbox';
 const PENDING = `${OUTBOX}._id`;
 
 /** Prefix of every event identifier, followed by 24 hexadecimal digits. */
-export const EVENT_PREFIX = 'evt_';
+const EVENT_PREFIX = 'evt_';
 
 /** The stored part of an event. The record completes it. */
 export interface OutboxEntry {
@@ -317,26 +317,18 @@ export class Outboxes implements OnApplicationBootstrap, BeforeApplicationShutdo
   }
 }
 
-/** The action, fields and time of a write. */
-interface Written {
-  readonly action: WriteAction;
-  /** Names of the fields that the write sets, changes or removes. */
-  readonly names: readonly string[];
-  /**
-   * Identifier of the record that a create stores; the event's identifier derives from it.
-   *
-   * @default a new one for each write
-   */
-  readonly id?: unknown;
-  /** @default now */
-  readonly at?: Date;
-}
-
-/** The event of a write, without its record. */
+/**
+ * The event of a write, without its record.
+ *
+ * @param names of the fields that it sets, changes or removes
+ * @param create the record that a create stores: the event's identifier derives from its own
+ */
 export function entryOf(
   { presenter }: CrudDefinition,
   { tenant }: TenantContext,
-  { action, names, id = new Types.ObjectId(), at = new Date() }: Written,
+  action: WriteAction,
+  names: readonly string[],
+  { id = new Types.ObjectId(), at = new Date() }: { id?: unknown; at?: Date } = {},
 ): OutboxEntry {
   const changed = [...new Set(names)].filter((field) => presenter.fields.includes(field));
   return {

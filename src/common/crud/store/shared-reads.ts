@@ -1,4 +1,4 @@
-import { type Model, mongo, type PipelineStage, type Query, type Types } from 'mongoose';
+import { type Model, mongo, type Query, type QueryOptions, type Types } from 'mongoose';
 import {
   Batches,
   type BatchKind,
@@ -10,7 +10,7 @@ import {
 } from '../../database/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import type { Stored } from '../options/records.js';
-import type { AggregationStage, StoreFilter, StoreRead } from './store-types.js';
+import { allOf, type StoreFilter, type StoreRead } from './store-types.js';
 
 const { deserialize, serialize } = mongo.BSON;
 
@@ -18,9 +18,6 @@ const { deserialize, serialize } = mongo.BSON;
 const BAD_VALUE = 2;
 
 const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
-
-/** Options of a read, besides those of its records. */
-type ReadOptions = Database['limits'] & { readonly hint?: Record<string, 1 | -1> };
 
 type Sort = NonNullable<StoreRead['sort']>;
 
@@ -41,9 +38,8 @@ export class OrderedReads {
   }
 
   find(filter: StoreFilter, { ranges, ...read }: StoreRead): AsyncIterable<Stored<object>> {
-    if (ranges) return this.findInRanges(filter, ranges, read);
     const hint = this.hintOf(filter, read.sort ?? NEWEST_FIRST);
-    return this.findAll(filter, read, { ...this.database.limits, ...(hint && { hint }) });
+    return ranges ? this.findInRanges(filter, ranges, read, hint) : this.findAll(filter, read, hint);
   }
 
   /**
@@ -55,40 +51,20 @@ export class OrderedReads {
     return countsIndex ? { hint: { ...NEWEST_FIRST } } : {};
   }
 
-  /** What the stages of an aggregation make of the records that match. */
-  aggregate<Result>(filter: StoreFilter, stages: readonly AggregationStage[]): Promise<Result[]> {
-    const query = filtered(this.model.find(), filter);
-    query.cast(this.model);
-    const pipeline = [{ $match: query.getFilter() }, ...stages] as unknown as PipelineStage[];
-    return this.database.call(() =>
-      this.model
-        .aggregate<Result>(pipeline)
-        .option({ ...this.database.limits })
-        .exec(),
-    );
-  }
-
   private async *findInRanges(
-    { $and = [], ...filter }: StoreFilter,
+    filter: StoreFilter,
     ranges: readonly StoreFilter[],
-    { limit, ...read }: Omit<StoreRead, 'ranges'>,
+    { limit = Infinity, sort = NEWEST_FIRST, ...read }: StoreRead,
+    hint: Sort | undefined,
   ): AsyncGenerator<Stored<object>, void, undefined> {
     const end = performance.now() + OPERATION_LIMITS.maxTimeMS;
-    const { sort = NEWEST_FIRST } = read;
-    const hint = this.hintOf({ ...filter, $and }, sort);
-    let found = 0;
+    let left = limit;
     for (const range of ranges) {
-      // Next to the conditions, so that a range never replaces one on the same field.
-      const within = { ...filter, $and: [...($and as StoreFilter[]), range] };
-      const left = limit === undefined ? undefined : limit - found;
       if (left === 0) return;
       const maxTimeMS = Math.max(1, Math.floor(end - performance.now()));
-      for await (const record of this.findAll(
-        within,
-        { ...read, sort: restOf(sort, range), limit: left },
-        { ...this.database.limits, maxTimeMS, ...(hint && { hint }) },
-      )) {
-        found += 1;
+      const part = { ...read, sort: restOf(sort, range), ...(limit < Infinity && { limit: left }) };
+      for await (const record of this.findAll(allOf(filter, range), part, hint, maxTimeMS)) {
+        left -= 1;
         yield record;
       }
     }
@@ -100,11 +76,13 @@ export class OrderedReads {
    */
   private async *findAll(
     filter: StoreFilter,
-    read: Omit<StoreRead, 'ranges'>,
-    { hint, ...options }: ReadOptions,
+    read: StoreRead,
+    hint: Sort | undefined,
+    maxTimeMS: number = OPERATION_LIMITS.maxTimeMS,
   ): AsyncGenerator<Stored<object>, void, undefined> {
+    const options = { ...this.database.limits, maxTimeMS };
     try {
-      yield* this.open(filter, read, { ...options, ...(hint && { hint }) });
+      yield* this.open(filter, read, { ...options, ...(hint && { hint: { ...hint } }) });
     } catch (error) {
       if (!hint || !isHintRejected(error)) throw error;
       yield* this.open(filter, read, options);
@@ -113,8 +91,8 @@ export class OrderedReads {
 
   private open(
     filter: StoreFilter,
-    { sort = NEWEST_FIRST, fields, skip, limit }: Omit<StoreRead, 'ranges'>,
-    { maxTimeMS, ...options }: ReadOptions,
+    { sort = NEWEST_FIRST, fields, skip, limit }: StoreRead,
+    { maxTimeMS, ...options }: QueryOptions,
   ): AsyncIterable<Stored<object>> {
     const query = filtered(this.model.find({}, this.projectionOf(fields)), filter)
       .sort({ ...sort })
@@ -141,7 +119,7 @@ export class OrderedReads {
    * The index of an order, if there are no conditions. For a short range, which any index suits, the server
    * would otherwise choose one and sort.
    */
-  private hintOf({ $and = [], ...equalities }: StoreFilter, sort: Sort): Record<string, 1 | -1> | undefined {
+  private hintOf({ $and = [], ...equalities }: StoreFilter, sort: Sort): Sort | undefined {
     const isEquality = (value: unknown) => !isPlainObject(value) || Object.keys(value).join() === '$eq';
     const hasConditions = ($and as readonly StoreFilter[]).length > 0;
     if (hasConditions || !Object.values(equalities).every(isEquality)) return undefined;
@@ -155,14 +133,14 @@ export class OrderedReads {
 }
 
 /** Whether the server rejected a hint because it has no such index. */
-export function isHintRejected(error: unknown): boolean {
+function isHintRejected(error: unknown): boolean {
   return (
     error instanceof mongo.MongoServerError && error.code === BAD_VALUE && error.message.includes('hint')
   );
 }
 
 /** The sort keys that a range does not fix to one value: with the fixed ones, the server would sort in memory. */
-function restOf(sort: Sort, range: StoreFilter): Record<string, 1 | -1> {
+function restOf(sort: Sort, range: StoreFilter): Sort {
   const isFixed = (path: string) => '$eq' in ((range[path] as object | undefined) ?? {});
   return Object.fromEntries(Object.entries(sort).filter(([path]) => !isFixed(path)));
 }
@@ -215,33 +193,6 @@ export function filtered<Q extends Query<any, any>>(query: Q, filter: StoreFilte
   return query;
 }
 
-/** The part of a query that its type omits: the collection that it sends its commands to. */
-interface WithCollection {
-  mongooseCollection: mongo.Collection;
-}
-
-/**
- * Makes a query of `countDocuments` send the command `count`; Mongoose does everything else as usual. The
- * aggregation that the driver would send can run on a plan that MongoDB 7.0 caches for good: one made before
- * the first list entered an index looks up a single value there, so records with two words of a search would
- * not be counted until the server restarts.
- *
- * `count` is also exact on a sharded cluster, as long as there is a condition.
- * https://www.mongodb.com/docs/manual/reference/method/db.collection.count/#sharded-clusters
- */
-export function counted<ResultType, DocType>(query: Query<ResultType, DocType>): Query<ResultType, DocType> {
-  const sending = query as unknown as WithCollection;
-  const collection = sending.mongooseCollection;
-  sending.mongooseCollection = Object.create(collection, {
-    countDocuments: {
-      // Deprecated in the driver only because of its behaviour without a condition.
-      value: (filter: mongo.Filter<mongo.Document>, options: mongo.CountOptions) =>
-        collection.count(filter, options),
-    },
-  }) as mongo.Collection;
-  return query;
-}
-
 /** Maximum number of records that one command reads by their identifiers. Unit: records. */
 const MAX_IDS = 1_000;
 
@@ -259,9 +210,8 @@ interface Wanted extends Lookup {
 }
 
 /**
- * Reads of a collection that share commands: a read that arrives while a command of its kind is in flight
- * goes with the next one. Reads by identifier are of one kind if they differ in nothing else, other reads if
- * they are equal, so that different scopes, filters, orders or projections are never combined.
+ * Reads of a collection that share commands. Reads by identifier are of one kind if they differ in nothing else, other
+ * reads if they are equal, so that different scopes, filters, orders or projections are never combined.
  */
 export class SharedReads {
   private readonly lookups: Batches<Wanted, Stored<object> | undefined>;

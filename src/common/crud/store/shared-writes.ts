@@ -14,6 +14,9 @@ const MAX_BATCH_WORDS = 20_000;
 /** Above the revisions that are drawn; the store counts on from any of them without losing its exactness. */
 const MAX_REVISION = 2 ** 47;
 
+/** Tells what became of a statement that was sent. @throws its error */
+type OutcomeOf<Statement, Result> = (statement: Statement) => Result | Promise<Result>;
+
 /** How the writes of a kind are carried out. */
 interface WriteKind<Statement, Result> {
   /** Sends one statement. @throws the error of the server */
@@ -21,7 +24,7 @@ interface WriteKind<Statement, Result> {
   /** Sends several, of which each is carried out whatever becomes of the others. */
   readonly together: (statements: readonly Statement[]) => Promise<unknown>;
   /** Sends several in a transaction, which ends with the first that is rejected. @throws the error of the server, with its `index` */
-  readonly inTransaction: (statements: readonly Statement[]) => Promise<readonly Result[]>;
+  readonly inTransaction: (statements: readonly Statement[]) => Promise<OutcomeOf<Statement, Result>>;
   /** The result of a statement that was carried out together with others. */
   readonly resultOf: (statement: Statement) => Result;
 }
@@ -47,13 +50,13 @@ function sharedWrites<Statement, Result>(
     async (writes) => {
       const made = await Promise.allSettled(writes.map(async ({ make }) => make()));
       const ready = made.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-      const sent = (
-        await (limits.session ? sendInTransaction(kind, ready, database) : send(kind, ready))
-      ).values();
-      const outcomes = made.map((one) => (one.status === 'rejected' ? one : sent.next().value));
-      return outcomes.map((one) =>
-        one?.status === 'fulfilled' ? (one.value as Result) : Promise.reject(one?.reason as Error),
-      );
+      const outcomeOf = await (limits.session ? sendInTransaction(kind, ready, database) : send(kind, ready));
+      const outcomes = made.map(async (one) => {
+        if (one.status === 'rejected') throw one.reason;
+        return outcomeOf(one.value);
+      });
+      await Promise.allSettled(outcomes);
+      return outcomes;
     },
     {
       max: MAX_BATCH,
@@ -68,37 +71,37 @@ function sharedWrites<Statement, Result>(
 async function send<Statement, Result>(
   { alone, together, resultOf }: WriteKind<Statement, Result>,
   statements: readonly Statement[],
-): Promise<PromiseSettledResult<Result>[]> {
-  if (statements.length < 2) return Promise.allSettled(statements.map(alone));
-  const failure = await together(statements).then(
-    () => undefined,
-    (error: unknown) => ({ error, rejected: rejectedBy(error) }),
-  );
-  return Promise.allSettled(
-    statements.map(async (statement, i) => {
-      if (failure && !failure.rejected) throw failure.error;
+): Promise<OutcomeOf<Statement, Result>> {
+  if (statements.length < 2) return alone;
+  try {
+    await together(statements);
+    return resultOf;
+  } catch (error) {
+    const rejected = new Set(rejectedBy(error).map((position) => statements[position]));
+    return (statement) => {
+      if (rejected.size === 0) throw error;
       // Sent alone, it gets the whole reason of the server, such as the index that a duplicate violates.
-      return failure?.rejected?.has(i) ? alone(statement) : resultOf(statement);
-    }),
-  );
+      return rejected.has(statement) ? alone(statement) : resultOf(statement);
+    };
+  }
 }
 
 async function sendInTransaction<Statement, Result>(
   { alone, inTransaction, resultOf }: WriteKind<Statement, Result>,
   statements: readonly Statement[],
   database: Database,
-): Promise<PromiseSettledResult<Result>[]> {
-  if (statements.length < 2)
-    return Promise.allSettled(statements.map((statement) => database.call(() => alone(statement))));
+): Promise<OutcomeOf<Statement, Result>> {
+  // Its own call, since a transaction takes one command after another.
+  if (statements.length < 2) return (statement) => database.call(async () => alone(statement));
   try {
-    const results = await database.call(() => inTransaction(statements));
-    return results.map((value) => ({ status: 'fulfilled', value }));
-  } catch (reason) {
+    return await database.call(() => inTransaction(statements));
+  } catch (error) {
     // Those before the one that is rejected were carried out, until it ended the transaction.
-    const { index = 0 } = ((reason as Error).cause ?? reason) as { index?: number };
-    return statements.map((statement, i) =>
-      i < index ? { status: 'fulfilled', value: resultOf(statement) } : { status: 'rejected', reason },
-    );
+    const { index = 0 } = ((error as Error).cause ?? error) as { index?: number };
+    return (statement) => {
+      if (statements.indexOf(statement) >= index) throw error;
+      return resultOf(statement);
+    };
   }
 }
 
@@ -127,11 +130,12 @@ export function sharedInserts(model: Model<Fields>, database: Database): SharedW
   };
   const together = (records: readonly Fields[]) =>
     model.collection.insertMany([...records], { ...database.limits, ordered: false });
+  const resultOf = (record: Fields) => record;
   const inTransaction = async (documents: readonly Fields[]) => {
     await commandInTransaction(model, database, { insert: model.collection.collectionName, documents });
-    return documents;
+    return resultOf;
   };
-  return sharedWrites(database, 'creates', { alone, together, inTransaction, resultOf: (record) => record });
+  return sharedWrites(database, 'creates', { alone, together, inTransaction, resultOf });
 }
 
 /** A change of one record, in the store's types. */
@@ -179,12 +183,12 @@ export function sharedUpdates(
       const known = new Set(found.map(({ _id }) => String(_id)));
       for (const one of alike) if (known.has(String(one.filter._id))) matching.add(one);
     }
-    const updates = statements.flatMap((one) =>
-      matching.has(one) ? [{ q: one.filter, u: revised(one) }] : [],
-    );
+    const updates = statements
+      .filter((one) => matching.has(one))
+      .map((one) => ({ q: one.filter, u: revised(one) }));
     if (updates.length > 0)
       await commandInTransaction(model, database, { update: collection.collectionName, updates });
-    return statements.map((one) => (matching.has(one) ? one.revision : undefined));
+    return (one: SharedUpdate) => (matching.has(one) ? one.revision : undefined);
   };
   return sharedWrites(database, 'updates', { alone, together, inTransaction, resultOf });
 }
@@ -205,9 +209,6 @@ function byConditions(statements: readonly SharedUpdate[]) {
 /** Types of Mongoose whose values are cast and checked by themselves, without the record around them. */
 const SINGLE = new Set(['String', 'Number', 'Boolean', 'Date', 'ObjectId', 'Decimal128', 'BigInt', 'UUID']);
 
-/** Schema options that apply to every command, and that the driver would not know. */
-const OF_COMMANDS = ['collation', 'writeConcern'] as const;
-
 /** The part of Mongoose's types that their declaration omits. */
 interface WithSetters {
   readonly setters: readonly unknown[];
@@ -219,13 +220,13 @@ interface WithSetters {
  */
 export class PlainChanges {
   private readonly fields: ReadonlySet<string>;
-  private readonly updatedAt: string | undefined;
+  private readonly isStamped: boolean;
 
   constructor(private readonly model: Model<Fields>) {
     const { schema } = model;
-    this.updatedAt = updatedAtOf(schema);
+    this.isStamped = schema.get('timestamps') === true;
     const names = isPlainSchema(schema) ? Object.keys(schema.paths) : [];
-    this.fields = new Set(names.filter((name) => name !== this.updatedAt && isPlainField(schema, name)));
+    this.fields = new Set(names.filter((name) => isPlainField(schema, name)));
   }
 
   /** Whether a change needs nothing but its own values. */
@@ -237,21 +238,20 @@ export class PlainChanges {
    * The statement of a change that fits, with the current time: a change that has waited must not set back the
    * time of one that is acknowledged already.
    *
-   * @param others operators that the schema does not check
+   * @param words stored beside it, unchecked
    * @throws ValidationError of Mongoose if the schema rejects a value
    */
   async statementOf(
     filter: StoreFilter,
     { set = {}, unset = [] }: StoreChange,
-    others: Readonly<Record<string, Fields>>,
+    words: Fields,
   ): Promise<SharedUpdate> {
     const query = filtered(this.model.find(), filter);
     query.cast(this.model);
     const checked = await this.model.validate({ ...set }, [...Object.keys(set), ...unset]);
-    const now = this.updatedAt !== undefined && { [this.updatedAt]: new Date(this.model.base.now()) };
+    const now = this.isStamped && { updatedAt: new Date(this.model.base.now()) };
     const update = {
-      ...others,
-      $set: { ...checked, ...now, ...others.$set },
+      $set: { ...checked, ...now, ...words },
       ...(unset.length > 0 && { $unset: Object.fromEntries(unset.map((path) => [path, 1])) }),
     };
     return { filter: query.getFilter(), update, revision: randomInt(MAX_REVISION) };
@@ -260,34 +260,24 @@ export class PlainChanges {
 
 function isPlainField(schema: Schema, path: string): boolean {
   const type = schema.path(path);
-  if (path.includes('.') || path === '_id') return false;
+  if (path.includes('.') || path === '_id' || path === 'updatedAt') return false;
   const single = entryTypeOf(type) ?? type;
   const isSet = [type, single].some((one) => (one as SchemaType & WithSetters).setters.length > 0);
   return SINGLE.has(single.instance) && !type.options.immutable && !isSet;
 }
 
 function isPlainSchema(schema: Schema): boolean {
-  if (OF_COMMANDS.some((option) => (schema.get(option) ?? undefined) !== undefined)) return false;
-  const timestamps = schema.get('timestamps');
-  const hasClock = typeof timestamps === 'object' && timestamps.currentTime !== undefined;
-  return !hasClock && !schema.discriminators && !hasMiddleware(schema) && !hasOwnValidators(schema);
+  // The driver would not know these options, which apply to every command.
+  if (schema.get('collation') || schema.get('writeConcern')) return false;
+  // They may have names of their own, or a clock.
+  if (typeof schema.get('timestamps') === 'object') return false;
+  return !schema.discriminators && !hasMiddleware(schema) && !hasOwnValidators(schema);
 }
 
-function updatedAtOf(schema: Schema): string | undefined {
-  const timestamps = schema.get('timestamps');
-  if (!timestamps) return undefined;
-  const { updatedAt = true } = timestamps === true ? {} : timestamps;
-  return updatedAt === true ? 'updatedAt' : updatedAt || undefined;
-}
-
-/**
- * The positions of the statements that the server rejected individually, which have changed nothing; undefined if
- * the command failed as a whole.
- */
-function rejectedBy(error: unknown): ReadonlySet<number> | undefined {
-  if (!(error instanceof mongo.MongoBulkWriteError)) return undefined;
-  const rejected = [error.writeErrors].flat().map(({ index }) => index);
-  return rejected.length === 0 || error.result.getWriteConcernError() ? undefined : new Set(rejected);
+/** The positions of the statements that the server rejected individually; none if the command failed as a whole. */
+function rejectedBy(error: unknown): number[] {
+  if (!(error instanceof mongo.MongoBulkWriteError) || error.result.getWriteConcernError()) return [];
+  return [error.writeErrors].flat().map(({ index }) => index);
 }
 
 /** The timestamps that Mongoose gives a document that it inserts itself. */
