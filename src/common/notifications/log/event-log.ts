@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectModel, type ModelDefinition } from '@nestjs/mongoose';
 import { Model, mongo, Schema } from 'mongoose';
+import { Subject } from 'rxjs';
 import {
-  Batches,
   CRUD_CONNECTION,
   Database,
   DUPLICATE_KEY,
@@ -49,23 +49,18 @@ export type EventOutline = Pick<EventRecord, '_id' | 'seq' | 'type'>;
 /** Maximum number of events that one command removes. */
 const REMOVED_AT_ONCE = 1_000;
 
-/** How long the highest position is remembered. Unit: milliseconds. */
-const REMEMBERED_MS = 60_000;
-
 /** Reads only data that a change of primary cannot undo. */
 const LASTING = { ...OPERATION_LIMITS, readConcern: 'majority' } as const;
 
 /**
- * The log of all events, in one order for all tenants. An event gets the position after the highest that its
- * writer knows, and a unique index lets only one writer succeed. So no position is left out, and none is
+ * The log of all events, in one order for all tenants. An event gets the position after the highest one, and a
+ * unique index lets only one writer succeed. So no position is left out, and none is
  * filled after a later one: a reader who has read up to a position has missed nothing before it.
  */
 @Injectable()
 export class EventLog {
-  /** One at a time, or those of one process would contend for positions. */
-  private readonly appending = new Batches<NewEvent, EventRecord>((events) => this.store(events));
-  private readonly listeners: (() => void)[] = [];
-  private highest?: { seq: number; until: number };
+  /** Emits whenever this process has appended events. */
+  readonly appended = new Subject<void>();
 
   constructor(
     @InjectModel(EVENT_MODEL.name, CRUD_CONNECTION) private readonly model: Model<EventRecord>,
@@ -76,18 +71,35 @@ export class EventLog {
    * Stores events and resolves with the stored ones. An event that the log already has is not changed, and
    * returned as stored.
    */
-  append(events: readonly NewEvent[]): Promise<EventRecord[]> {
-    return Promise.all(events.map((event) => this.appending.add(event)));
+  async append(events: readonly NewEvent[]): Promise<EventRecord[]> {
+    const stored = new Map<string, EventRecord>();
+    let left = [...new Map(events.map((event) => [event._id, event])).values()];
+    while (left.length > 0) {
+      const after = await this.readHighest({ ...OPERATION_LIMITS });
+      const records = left.map((event, i) => ({ ...event, seq: after + 1 + i }));
+      const inserted = records.slice(0, await this.database.call(() => this.insert(records)));
+      left = left.slice(inserted.length);
+      // If some are left, another process was faster, or has already stored one of them.
+      const known = left.length > 0 ? await this.findAll(left) : [];
+      for (const record of [...inserted, ...known]) stored.set(record._id, record);
+      left = left.filter(({ _id }) => !stored.has(_id));
+    }
+    this.appended.next();
+    return events.map(({ _id }) => stored.get(_id) as EventRecord);
   }
 
-  /** Events after a position, in order, of some tenants or of all. */
-  read(
-    after: number,
-    { tenants, limit }: { tenants?: readonly string[]; limit: number },
-  ): Promise<EventRecord[]> {
-    const filter = { seq: { $gt: after }, ...(tenants && { tenant: { $in: [...tenants] } }) };
+  /** Events of a tenant after a position, in order. */
+  read(tenant: string, { after, limit }: { after: number; limit: number }): Promise<EventRecord[]> {
+    const filter = { tenant, seq: { $gt: after } };
     const options = { ...LASTING, sort: { seq: 1 }, limit } as const;
     return this.database.call(() => this.events.find(filter, options).toArray());
+  }
+
+  /** The tenants that have events after one position and up to another. */
+  tenantsOf({ after, upTo }: { after: number; upTo: number }): Promise<string[]> {
+    return this.database.call(() =>
+      this.events.distinct('tenant', { seq: { $gt: after, $lte: upTo } }, LASTING),
+    );
   }
 
   /**
@@ -120,11 +132,6 @@ export class EventLog {
     return this.readHighest(LASTING);
   }
 
-  /** Calls the listener whenever this process has appended events. */
-  onAppend(listener: () => void): void {
-    this.listeners.push(listener);
-  }
-
   /**
    * Removes events older than a time from the beginning, but never the last one, since the next position
    * follows it.
@@ -147,38 +154,7 @@ export class EventLog {
     return this.model.collection as unknown as mongo.Collection<EventRecord>;
   }
 
-  private async store(events: readonly NewEvent[]): Promise<EventRecord[]> {
-    const stored = new Map<string, EventRecord>();
-    let left = [...new Map(events.map((event) => [event._id, event])).values()];
-    while (left.length > 0) {
-      const { after, records } = await this.insertAfterHighest(left);
-      for (const record of records) stored.set(record._id, record);
-      left = left.slice(records.length);
-      if (left.length === 0) {
-        this.highest = { seq: after + records.length, until: Date.now() + REMEMBERED_MS };
-        break;
-      }
-      // Another process was faster, or has already stored one of them.
-      for (const known of await this.findAll(left)) stored.set(known._id, known);
-      left = left.filter(({ _id }) => !stored.has(_id));
-    }
-    for (const listener of this.listeners) listener();
-    return events.map(({ _id }) => stored.get(_id) as EventRecord);
-  }
-
-  /** Stores events up to the first one that is rejected as a duplicate, of its position or its identifier. */
-  private async insertAfterHighest(
-    events: readonly NewEvent[],
-  ): Promise<{ after: number; records: EventRecord[] }> {
-    const remembered = this.highest && this.highest.until > Date.now() ? this.highest.seq : undefined;
-    // Whatever fails now, the remembered position may be wrong.
-    this.highest = undefined;
-    const after = remembered ?? (await this.readHighest({ ...OPERATION_LIMITS }));
-    const records = events.map((event, i) => ({ ...event, seq: after + 1 + i }));
-    const inserted = await this.database.call(() => this.insert(records));
-    return { after, records: records.slice(0, inserted) };
-  }
-
+  /** Stores events up to the first one that is rejected as a duplicate, of its position or its identifier. @returns how many */
   private async insert(records: readonly EventRecord[]): Promise<number> {
     try {
       await this.events.insertMany(records, { ...OPERATION_LIMITS, ordered: true });

@@ -2,33 +2,18 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { pause } from '../../database/index.js';
 import { OUTAGE } from '../../errors/index.js';
 import { EventLog } from '../log/event-log.js';
-import { EventBatch, inTurns } from './event-frames.js';
 
 /** Settings of live streams. */
 export interface StreamOptions {
   /** Time between two heartbeats. Unit: milliseconds. @default 15000 */
   readonly heartbeatMs: number;
-  /**
-   * How often to look for the events of other processes while a client listens. Unit: milliseconds.
-   *
-   * @default 250
-   */
+  /** How often to look for the events of other processes. Unit: milliseconds. @default 250 */
   readonly pollMs: number;
   /** Maximum number of streams of one tenant in this process. @default 1000 */
   readonly maxPerTenant: number;
   /** Maximum number of streams in this process. @default 10000 */
   readonly maxInAll: number;
-  /**
-   * Maximum amount of data that may wait for one client before it is disconnected. Unit: bytes.
-   *
-   * @default 1048576
-   */
-  readonly maxWaitingBytes: number;
-  /**
-   * How long a client may take none of the waiting data before it is disconnected. Unit: milliseconds.
-   *
-   * @default 30000
-   */
+  /** How long a client may leave data waiting before it is disconnected. Unit: milliseconds. @default 30000 */
   readonly maxStallMs: number;
 }
 
@@ -39,31 +24,23 @@ export const STREAM_DEFAULTS: StreamOptions = Object.freeze({
   pollMs: 250,
   maxPerTenant: 1_000,
   maxInAll: 10_000,
-  maxWaitingBytes: 1_048_576,
   maxStallMs: 30_000,
 });
 
-/** Maximum number of tenants to name when the log is read; with more, everything new is read. */
-const NAMED_TENANTS = 100;
-
-/** Maximum number of events to read at a time. */
-const PAGE = 100;
+/** Maximum number of events to look at by one command. */
+const STEP = 1_000;
 
 /** A follower of one tenant's events. */
 export interface Follower {
-  /**
-   * Takes events in order. Some may be repeated, and those that were stored before `follow` resolved may be
-   * missing.
-   */
-  take(batch: EventBatch): void;
-  /** Another database has replaced the first one: the log continues after this position. */
-  restart(head: number): void;
+  /** The log has new events of the tenant. */
+  wake(): void;
+  /** Ends the stream, with a comment that gives the reason. */
+  end(reason: string): void;
 }
 
 /**
- * Follows the log for all clients of this process with a single read, or none if there are no clients. Appends
- * of this process wake it. Positions in the log have no gaps and become visible in order, so a reader who has
- * read up to one has missed nothing before it.
+ * Watches the log for all clients of this process, if there are any, and wakes those whose tenants have new
+ * events. Appends of this process are seen at once.
  */
 @Injectable()
 export class EventFeed {
@@ -72,18 +49,17 @@ export class EventFeed {
   private waking = new AbortController();
   /** Resolves when the end of the log is known; undefined while there are no clients. */
   private begun?: Promise<number>;
-  private reading = new AbortController();
+  private watching = new AbortController();
 
   constructor(
     private readonly log: EventLog,
     @Inject(STREAM_OPTIONS) private readonly options: StreamOptions,
   ) {
-    log.onAppend(() => this.waking.abort());
+    log.appended.subscribe(() => this.waking.abort());
   }
 
   /**
-   * Passes a tenant's events to a follower. Once this has resolved, every stored event has either been passed
-   * on, or is in the log for anyone who reads it from then on.
+   * Wakes a follower for each event of a tenant that is not in the log yet when this resolves.
    *
    * @returns a function that unsubscribes the follower
    * @throws DatabaseUnavailableError, DatabaseTooSlowError if the log cannot be read
@@ -108,24 +84,24 @@ export class EventFeed {
     if (ofTenant?.size === 0) this.followers.delete(tenant);
     if (this.followers.size > 0) return;
     this.begun = undefined;
-    this.reading.abort();
+    this.watching.abort();
     this.waking.abort();
   }
 
   private begin(): Promise<number> {
-    const { signal } = (this.reading = new AbortController());
+    const { signal } = (this.watching = new AbortController());
     const begun = this.log.head();
     // A failure is that of `follow`.
-    begun.then((head) => this.readFrom(head, signal)).catch(() => undefined);
+    begun.then((head) => this.watch(head, signal)).catch(() => undefined);
     return begun;
   }
 
-  private async readFrom(start: number, ended: AbortSignal): Promise<void> {
+  private async watch(start: number, ended: AbortSignal): Promise<void> {
     let position = start;
     while (!ended.aborted) {
       this.waking = new AbortController();
       try {
-        position = await this.readOn(position, ended);
+        position = await this.wakeAfter(position);
       } catch (error) {
         if (!ended.aborted)
           this.logger.warn({ ...OUTAGE, error }, 'The log of events cannot be read; trying on');
@@ -134,23 +110,19 @@ export class EventFeed {
     }
   }
 
-  /** Passes on the events after a position, up to the end of the log. @returns the position of the last one */
-  private async readOn(start: number, ended: AbortSignal): Promise<number> {
+  /** Wakes the followers of the events after a position. @returns the end of the log */
+  private async wakeAfter(start: number): Promise<number> {
     const head = await this.log.head();
-    if (head < start)
-      for (const followers of this.followers.values()) for (const one of followers) one.restart(head);
-    let position = Math.min(start, head);
-    while (position < head && !ended.aborted) {
-      const tenants = this.followers.size > NAMED_TENANTS ? undefined : [...this.followers.keys()];
-      const events = await this.log.read(position, { tenants, limit: PAGE });
-      for (const tenant of new Set(events.map((event) => event.tenant))) {
-        const batch = new EventBatch(events.filter((event) => event.tenant === tenant));
-        await inTurns(this.followers.get(tenant) ?? [], (follower) => follower.take(batch));
-      }
-      // Not beyond the end seen before: a tenant that joins during the read gets the events after that.
-      const last = events.length < PAGE ? head : (events.at(-1)?.seq ?? head);
-      position = Math.min(head, last);
+    if (head < start) this.endAll('the log of events was replaced');
+    for (let position = start; position < head; position += STEP) {
+      const tenants = await this.log.tenantsOf({ after: position, upTo: Math.min(head, position + STEP) });
+      for (const tenant of tenants) for (const follower of this.followers.get(tenant) ?? []) follower.wake();
     }
-    return position;
+    return head;
+  }
+
+  /** Positions in another log mean nothing: its clients have to begin anew. */
+  private endAll(reason: string): void {
+    for (const ofTenant of this.followers.values()) for (const follower of ofTenant) follower.end(reason);
   }
 }

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
-import { Batches } from '../../database/index.js';
+import { Batches, singleFlight } from '../../database/index.js';
 import { ShuttingDownError, TooManyStreamsError, UnknownEventError } from '../../errors/index.js';
 import { FairShare } from '../../http/index.js';
 import { type HttpResponse, rawOf } from '../../request/index.js';
-import { EventLog, type EventRecord } from '../log/event-log.js';
+import { EventLog } from '../log/event-log.js';
 import { EventFeed, STREAM_OPTIONS, type StreamOptions } from './event-feed.js';
-import { inTurns } from './event-frames.js';
-import { EventStream } from './event-stream.js';
+import { EventStream, type Frame, frameOf, PAGE } from './event-stream.js';
+
+/** The longest time that a timer takes. Unit: milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const HEADERS = {
   'Content-Type': 'text/event-stream',
@@ -37,19 +40,15 @@ function originOf(tenant: string): string {
   return `evt_${digits}`;
 }
 
-/** The open streams of this process: their limits, heartbeats and ends. */
+/** Opens streams, each with its heartbeats and its end. */
 @Injectable()
 export class EventStreams {
-  /** Each with the time at which its token expires. Unit: seconds since the epoch. */
-  private readonly streams = new Map<EventStream, number>();
   /** Includes streams that are being opened. */
   private readonly slots: FairShare;
-  private heartbeat?: NodeJS.Timeout;
-  private expiry?: NodeJS.Timeout;
-  private closing?: AbortSignal;
-
-  /** Reads of the log by streams that catch up: one of a tenant at a time, however many streams it has. */
-  private readonly pages = new Batches<() => Promise<EventRecord[]>, EventRecord[]>(
+  /** Reads of the log: streams at the same position share one. */
+  private readonly pages = singleFlight<readonly Frame[]>();
+  /** Reads of a tenant follow one another, however many streams it has. */
+  private readonly turns = new Batches<() => Promise<readonly Frame[]>, readonly Frame[]>(
     ([read]) => Promise.all(read ? [read()] : []),
     { max: 1 },
   );
@@ -70,9 +69,8 @@ export class EventStreams {
    * @throws DatabaseUnavailableError, DatabaseTooSlowError if the log cannot be read
    */
   async open(request: StreamRequest, reply: HttpResponse): Promise<void> {
-    const { tenant, expires, types, closing } = request;
+    const { tenant, types, closing } = request;
     const response = rawOf(reply);
-    this.watch(closing);
     const leaveSlot = this.slots.hold(
       { group: tenant, client: tenant },
       () => response.destroy(),
@@ -81,23 +79,19 @@ export class EventStreams {
     // Also emitted after an error response.
     response.once('close', leaveSlot);
     const start = await this.startOf(request);
-    const read = (after: number, limit: number) =>
-      this.pages.add(() => this.log.read(after, { tenants: [tenant], limit }), tenant);
-    const stream = new EventStream(response, start.seq, types, read, this.options);
+    const read = (after: number) => this.read(tenant, after);
+    const stream = new EventStream(response, start.seq, types, read, this.options.maxStallMs);
     const leave = await this.feed.follow(tenant, stream);
     if (response.destroyed) return leave();
     if (closing.aborted) {
       leave();
       throw new ShuttingDownError();
     }
-    response.once('close', () => {
-      leave();
-      this.remove(stream);
-    });
-    this.add(stream, expires);
+    response.once('close', leave);
+    this.schedule(stream, request, response);
     begin(reply);
     // Sets the client's last event identifier without an event, so that it can resume before its first one.
-    await stream.begin(`: connected\nid: ${start.id}\n\n`);
+    await stream.run(`: connected\nid: ${start.id}\n\n`);
   }
 
   /** Answers HEAD with the headers of a stream. */
@@ -107,14 +101,23 @@ export class EventStreams {
     rawOf(reply).end();
   }
 
-  /** Ends all streams when the server closes. */
-  private watch(closing: AbortSignal): void {
-    if (closing.aborted) throw new ShuttingDownError();
-    if (this.closing === closing) return;
-    this.closing = closing;
-    closing.addEventListener('abort', () => {
-      for (const stream of this.streams.keys()) stream.end('shutting down');
+  /** Sends heartbeats, and ends the stream when its token expires, or the server closes. */
+  private schedule(stream: EventStream, { expires, closing }: StreamRequest, response: ServerResponse): void {
+    const heartbeat = setInterval(() => stream.beat(), this.options.heartbeatMs);
+    const left = Math.min(expires * 1_000 - Date.now(), MAX_TIMER_MS);
+    const expiry = setTimeout(() => stream.end('token expired'), left);
+    const close = () => stream.end('shutting down');
+    closing.addEventListener('abort', close);
+    response.once('close', () => {
+      clearInterval(heartbeat);
+      clearTimeout(expiry);
+      closing.removeEventListener('abort', close);
     });
+  }
+
+  private read(tenant: string, after: number): Promise<readonly Frame[]> {
+    const page = async () => (await this.log.read(tenant, { after, limit: PAGE })).map(frameOf);
+    return this.pages.add(() => this.turns.add(page, tenant), `${tenant} ${after}`);
   }
 
   /**
@@ -132,35 +135,6 @@ export class EventStreams {
     const event = await this.log.find(tenant, lastEventId);
     if (!event) throw new UnknownEventError();
     return { seq: event.seq, id: lastEventId };
-  }
-
-  private add(stream: EventStream, expires: number): void {
-    this.streams.set(stream, expires);
-    this.heartbeat ??= setInterval(
-      () => void inTurns(this.streams.keys(), (open) => open.beat()),
-      this.options.heartbeatMs,
-    );
-    this.expiry ??= this.atFullSecond();
-  }
-
-  private remove(stream: EventStream): void {
-    this.streams.delete(stream);
-    if (this.streams.size > 0) return;
-    clearInterval(this.heartbeat);
-    clearTimeout(this.expiry);
-    this.heartbeat = this.expiry = undefined;
-  }
-
-  /** Ends the streams whose tokens have expired, at the next full second and from then on. */
-  private atFullSecond(): NodeJS.Timeout {
-    return setTimeout(
-      () => {
-        this.expiry = this.atFullSecond();
-        for (const [stream, expires] of this.streams)
-          if (expires <= Date.now() / 1_000) stream.end('token expired');
-      },
-      1_000 - (Date.now() % 1_000),
-    );
   }
 }
 
