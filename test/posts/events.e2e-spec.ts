@@ -61,7 +61,7 @@ describe('the event posts.afterCreate', () => {
     expect(types.sort()).toEqual(['posts.archived', 'posts.created', 'posts.created']);
   });
 
-  it('carries the stored record, the tenant, the action and the time, is recorded, and logged by its identifiers', async () => {
+  it('carries the stored record, the tenant, the action and the time, and is recorded', async () => {
     const events = onEvent(app, 'posts.afterCreate');
     const id = await create();
     const record = await recordOf(id);
@@ -88,9 +88,6 @@ describe('the event posts.afterCreate', () => {
       timestamp: (event?.at as Date).toISOString(),
       data: (await app.get(`/posts/api/${id}`)).body,
     });
-    const common = { level: 'info', time, context: 'Notifications', msg: 'New record' };
-    const line = { ...common, type: 'posts.created', event: `evt_${id}`, tenant: ACME, record: id };
-    await eventually(() => expect(app.logLines).toContainEqual(line));
   });
 
   const broken = new Error('a broken listener');

@@ -30,11 +30,11 @@ export const storedEvent = (body = '{}') => ({ _id: eventId() as never, seq: ++l
 
 export const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
 
-/** Stores subscriptions as an older version did, which had no slots; members are replaced or added. */
+/** Stores subscriptions, without slots; members are replaced or added. */
 export async function storeSubscriptions(app: TestApp, ...given: object[]) {
   const stored = given.map((members) => ({
     ...{ _id: new Types.ObjectId(), tenant: new Types.ObjectId(), url: 'http://127.0.0.1:9/' },
-    ...{ events: ['posts.created'], enabled: true, secret: newSecret(), __v: 0 },
+    ...{ events: ['posts.created'], enabled: true, secret: newSecret(), since: 0, __v: 0 },
     ...members,
   }));
   await app.database.collection('subscriptions').insertMany(stored);

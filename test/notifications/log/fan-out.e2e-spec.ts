@@ -3,11 +3,9 @@
  * @slow
  */
 import { Types } from 'mongoose';
-import { Outboxes } from '../../../src/common/crud/index.js';
 import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
 import type { DeliveryCursor } from '../../../src/common/notifications/log/fan-out.js';
-import { EventRecorder } from '../../../src/common/notifications/log/event-recorder.js';
-import { deliveriesOf, eventId, newDelivery, storeSubscriptions } from '../../support/deliveries.js';
+import { deliveriesOf, storeSubscriptions } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { ACME, acme as token, GLOBEX, tokenOf } from '../../support/tenants.js';
@@ -67,12 +65,11 @@ describe('the fan-out of events', () => {
       expect([cursor?.open, cursor?.seq]).toEqual([undefined, cursor?.head]);
     }, WITHIN_MS);
 
-  it.each([
-    ['as many subscriptions as a tenant may register', 100, 30, 10],
-    ['more, from an older version', 1_000, 5, 1],
-  ])(
-    'makes deliveries when earlier ones have been attempted, with %s',
-    async (_name, count, posts, due) => {
+  it(
+    'makes deliveries when earlier ones have been attempted',
+    async () => {
+      // As many subscriptions as a tenant may register.
+      const [count, posts, due] = [100, 30, 10];
       const ids = await subscribeFew(count);
       await post(posts);
       await recorded(posts);
@@ -91,7 +88,7 @@ describe('the fan-out of events', () => {
         }, WITHIN_MS);
       }
       // What a single turn makes may be beyond.
-      expect(Math.max(...Object.values(await counts()))).toBeLessThan(due + 1_000 / count);
+      expect(Math.max(...Object.values(await counts()))).toBeLessThan(2 * due);
       await eventually(async () => {
         await finish({});
         expect(new Set(Object.values(await counts()))).toEqual(new Set([posts]));
@@ -102,7 +99,7 @@ describe('the fan-out of events', () => {
   );
 
   it('goes on for the subscriptions that keep up, and for the others where each stopped', async () => {
-    const [slow, good] = (await subscribe(2)) as [string, string];
+    const [slow, good] = (await subscribeFew(10)) as [string, string];
     for (let made = 60; made <= 180; made += 60) {
       await post(60);
       await recorded(made);
@@ -111,7 +108,10 @@ describe('the fan-out of events', () => {
     }
     expect((await counts())[slow]).toBeLessThan(180);
     await finish({});
-    await expectEach([slow, good], 180);
+    await eventually(
+      async () => expect(await counts()).toMatchObject({ [slow]: 180, [good]: 180 }),
+      WITHIN_MS,
+    );
     await closed();
   }, 120_000);
 
@@ -155,31 +155,6 @@ describe('the fan-out of events', () => {
     await cursors().updateOne({ _id: ACME }, { $set: { seq: 0, open: true } });
     await closed();
     expect(await counts()).toEqual({ [first]: 3, [second]: 1 });
-  });
-
-  it('sends nothing again that an older version has sent', async () => {
-    const [id = ''] = await subscribe(1);
-    const old = Array.from({ length: 3 }, (_, i) => ({
-      _id: eventId() as never,
-      ...{ seq: i + 1, tenant: ACME, type: 'posts.created', at: new Date(), body: '{}' },
-    }));
-    await events().insertMany(old);
-    const ids = { subscription: new Types.ObjectId(id), tenant: new Types.ObjectId(ACME) };
-    await deliveriesOf(app).insertOne({
-      ...newDelivery({ ...ids, event: old[2]?._id }),
-      ...{ status: 'delivered', attempts: [], createdAt: new Date(), tries: 1 },
-    });
-    await post(1);
-    await expectEach([id], 2);
-    await closed();
-    // It ended between the log and the queue: its event is recorded again, with its position.
-    const lost = { ...old[1], id: old[1]?._id, resource: 'posts', action: 'create' };
-    const again = { ...lost, owner: ACME, record: { _id: '1' }, time: new Date().toISOString() };
-    const posts = app.app.get(Outboxes, { strict: false }).of('posts');
-    await app.app.get(EventRecorder, { strict: false }).record(posts as never, [again as never]);
-    await expectEach([id], 3);
-    await closed();
-    expect(await deliveriesOf(app).countDocuments({ status: 'delivered' })).toBe(1);
   });
 
   it('makes each delivery once in several processes, and takes over the turn of one that was killed', async () => {

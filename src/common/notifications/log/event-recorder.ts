@@ -21,7 +21,7 @@ const MAX_BATCH = 200;
 /** Maximum number of events that wait to be recorded, each with its record; the sweep records any others. */
 export const MAX_WAITING = 500;
 
-/** How often outboxes are checked, and the age at which an event counts as left behind. Unit: milliseconds. */
+/** How often an outbox is checked, and the age at which an event counts as left behind. Unit: milliseconds. */
 const SWEEP_MS = 2_000;
 
 /** Number of records to read at a time. */
@@ -44,9 +44,7 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
   private readonly recording = new Batches<NewEvent, unknown>((events) => this.append(events), {
     max: MAX_BATCH,
   });
-  /** The events that are being recorded, each with its tenant. */
-  private readonly running = new Map<Promise<void>, string>();
-  private trimAt = 0;
+  private readonly running = new Set<Promise<void>>();
 
   constructor(
     private readonly types: EventTypes,
@@ -54,9 +52,9 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
     private readonly log: EventLog,
     private readonly fanOut: FanOut,
     private readonly counters: NotificationCounters,
-    database: Database,
+    private readonly database: Database,
   ) {
-    database.inBackground('Sweeping the outboxes', (stopping) => this.sweep(stopping));
+    database.inBackground('Removing old events', (stopping) => this.trim(stopping));
   }
 
   onApplicationBootstrap(): void {
@@ -65,12 +63,15 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
       const removal = outbox.events.types.restore ? [] : (['afterDel'] as const);
       for (const hook of ['afterCreate', 'afterUpdate', ...removal] as const)
         this.emitter.on(entityEventName(resource, hook), (event: EntityEvent) => this.onEvent(outbox, event));
+      this.database.inBackground(`Sweeping the outbox of ${resource}`, (stopping) =>
+        this.sweep(outbox, stopping),
+      );
     }
   }
 
   /** Records and settles waiting events while the database is still open. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all(this.running.keys());
+    await Promise.all(this.running);
   }
 
   /**
@@ -84,26 +85,14 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   private onEvent(outbox: Outbox, event: EntityEvent): void {
-    const { id, action, owner, record } = event;
-    if (action === 'create') {
-      // Only identifiers: the content of a record does not belong in the log.
-      const { _id } = record as { _id: string };
-      this.logger.log({ type: this.types.of(event), event: id, tenant: owner, record: _id }, 'New record');
-    }
     // The sweep knows the owner.
-    if (owner === undefined || !this.hasRoom(owner)) return;
+    if (event.owner === undefined || this.running.size >= MAX_WAITING) return;
     const done = this.record(outbox, [event])
       .catch((error: unknown) =>
-        this.logger.warn({ ...OUTAGE, error, event: id }, 'An event waits for the sweep'),
+        this.logger.warn({ ...OUTAGE, error, event: event.id }, 'An event waits for the sweep'),
       )
       .finally(() => this.running.delete(done));
-    this.running.set(done, owner);
-  }
-
-  /** A tenant may have as many events wait as it leaves free, so that those of others need not wait for the sweep. */
-  private hasRoom(tenant: string): boolean {
-    const own = [...this.running.values()].filter((owner) => owner === tenant).length;
-    return own < MAX_WAITING - this.running.size;
+    this.running.add(done);
   }
 
   /** An event as the log stores it; none if it belongs to no tenant, since nobody would get it. */
@@ -124,36 +113,22 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
     return [];
   }
 
-  private async sweep(stopping: AbortSignal): Promise<void> {
+  private async sweep(outbox: Outbox, stopping: AbortSignal): Promise<void> {
     while (!stopping.aborted) {
-      const sweeps = [...this.types.outboxes.values()].map((outbox) => this.sweepOut(outbox, stopping));
-      // A resource that cannot be swept leaves the others alone.
-      for (const outcome of await Promise.allSettled([...sweeps, this.trim()])) {
-        if (outcome.status === 'rejected' && !stopping.aborted)
-          this.logger.warn(
-            { ...OUTAGE, error: outcome.reason as unknown },
-            'Events wait in the outboxes; trying again',
-          );
-      }
-      await pause(SWEEP_MS, stopping);
-    }
-  }
-
-  private async sweepOut(outbox: Outbox, stopping: AbortSignal): Promise<void> {
-    let found = SWEPT_AT_ONCE;
-    while (found >= SWEPT_AT_ONCE && !stopping.aborted) {
       const events = await outbox.pending(new Date(Date.now() - SWEEP_MS), SWEPT_AT_ONCE);
-      found = events.length;
-      if (found === 0) return;
-      await this.record(outbox, events);
-      this.counters.swept.inc(found);
-      this.logger.log({ events: found }, 'Recorded events that were left behind');
+      if (events.length > 0) {
+        await this.record(outbox, events);
+        this.counters.swept.inc(events.length);
+        this.logger.log({ events: events.length }, 'Recorded events that were left behind');
+      }
+      if (events.length < SWEPT_AT_ONCE) await pause(SWEEP_MS, stopping);
     }
   }
 
-  private async trim(): Promise<void> {
-    if (Date.now() < this.trimAt) return;
-    await this.log.removeBefore(new Date(Date.now() - RETENTION_MS));
-    this.trimAt = Date.now() + TRIM_MS;
+  private async trim(stopping: AbortSignal): Promise<void> {
+    while (!stopping.aborted) {
+      await this.log.removeBefore(new Date(Date.now() - RETENTION_MS));
+      await pause(TRIM_MS, stopping);
+    }
   }
 }

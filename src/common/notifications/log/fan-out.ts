@@ -8,10 +8,11 @@ import {
   pause,
   reserveCollection,
 } from '../../database/index.js';
+import { OUTAGE } from '../../errors/index.js';
 import { DeliveryQueue } from '../deliveries/delivery-queue.js';
 import { isWanted } from '../event-types.js';
 import type { Subscription } from '../subscriptions/subscription.schema.js';
-import { EventLog, type EventOutline, type EventRecord } from './event-log.js';
+import { EventLog, type EventRecord } from './event-log.js';
 
 /**
  * How long a process may take for a tenant's turn before another one takes it as well. Both then make the
@@ -33,8 +34,8 @@ export interface DeliveryCursor {
   /** Position up to which deliveries are made, for all subscriptions that are not behind. */
   readonly seq: number;
 
-  /** Lower positions of subscriptions that have many deliveries waiting, by identifier. */
-  readonly behind?: Record<string, number>;
+  /** Lower positions of subscriptions whose deliveries could not all be made, by identifier. */
+  readonly behind?: Behind;
 
   /** Whether deliveries may be missing. */
   readonly open?: boolean;
@@ -42,6 +43,8 @@ export interface DeliveryCursor {
   /** When its next turn begins, at the earliest: the longest-waiting tenant comes first. */
   readonly turnAt: Date;
 }
+
+type Behind = Readonly<Record<string, number>>;
 
 export const CURSOR_MODEL: ModelDefinition = {
   name: 'DeliveryCursor',
@@ -54,9 +57,6 @@ export const CURSOR_MODEL: ModelDefinition = {
   ),
 };
 
-/** What a turn has made: new positions, of all subscriptions but those behind. */
-type Progress = Required<Pick<DeliveryCursor, 'seq' | 'behind'>>;
-
 /** The cursors of all tenants, which any number of processes advance. */
 @Injectable()
 export class Cursors {
@@ -65,20 +65,13 @@ export class Cursors {
     private readonly database: Database,
   ) {}
 
-  /**
-   * Opens the tenants of recorded events. A cursor that is past one of them goes back: another process may
-   * have read the log before the event was in it, and what is made again is stored once.
-   */
+  /** Opens the tenants of recorded events. */
   async open(events: readonly EventRecord[]): Promise<void> {
-    const positions = new Map<string, number[]>();
-    for (const { tenant, seq } of events) positions.set(tenant, [...(positions.get(tenant) ?? []), seq]);
-    const updates = [...positions].map(([_id, seqs]) => {
-      const update = {
-        $max: { head: Math.max(...seqs) },
-        $min: { seq: Math.min(...seqs) - 1 },
-        $set: { open: true },
-        $setOnInsert: { turnAt: new Date() },
-      };
+    const heads = new Map<string, number>();
+    for (const { tenant, seq } of events) heads.set(tenant, Math.max(seq, heads.get(tenant) ?? 0));
+    const updates = [...heads].map(([_id, head]) => {
+      const fresh = { seq: 0, turnAt: new Date() };
+      const update = { $max: { head }, $set: { open: true }, $setOnInsert: fresh };
       return { updateOne: { filter: { _id }, update, upsert: true } };
     });
     await this.database.call(() => this.cursors.bulkWrite(updates, { ...OPERATION_LIMITS, ordered: false }));
@@ -95,18 +88,18 @@ export class Cursors {
   }
 
   /**
-   * Ends a turn. Its progress does not count if the cursor has gone back, or was taken by another process,
-   * in the meantime.
+   * Ends a turn; does nothing if another process has taken it in the meantime. The cursor is closed if nothing is
+   * left, and no event has been recorded since.
    *
-   * @param progress undefined if nothing could be made
+   * @param behind the subscriptions that are left behind; undefined if nothing could be made
    */
-  async end({ _id, head, seq, turnAt }: DeliveryCursor, progress?: Progress): Promise<void> {
-    const next = new Date(Date.now() + (progress ? 0 : BLOCKED_MS));
-    const done = { _id, turnAt, head, seq: head, behind: {} };
+  async end({ _id, head, turnAt }: DeliveryCursor, behind?: Behind): Promise<void> {
+    const next = new Date(Date.now() + (behind ? 0 : BLOCKED_MS));
+    const $set = { ...(behind && { seq: head, behind }), turnAt: next };
+    const done = { _id, head, seq: head, behind: {}, turnAt: next };
     const updates = [
-      ...(progress ? [{ updateOne: { filter: { _id, turnAt, seq }, update: { $set: progress } } }] : []),
+      { updateOne: { filter: { _id, turnAt }, update: { $set } } },
       { updateOne: { filter: done, update: { $unset: { open: 1 as const } } } },
-      { updateOne: { filter: { _id, turnAt }, update: { $set: { turnAt: next } } } },
     ];
     await this.database.call(() => this.cursors.bulkWrite(updates, { ...OPERATION_LIMITS, ordered: true }));
   }
@@ -116,18 +109,17 @@ export class Cursors {
   }
 }
 
-/** Maximum number of deliveries that a tenant's turn makes, unless it has more subscriptions. */
-const MAX_PER_TURN = 1_000;
+/** Maximum number of events that a tenant's turn makes deliveries of. */
+const MAX_EVENTS = 10;
 
-/** Number of due deliveries from which on a subscription is not given more, and so for all of a tenant together. */
-const MAX_DUE = 100;
-const MAX_DUE_OF_TENANT = 1_000;
+/** Number of due deliveries of a tenant, shared by its subscriptions, from which on it is not given more. */
+const MAX_DUE = 1_000;
 
 /** Maximum number of tenants that have their turn in this process at a time. */
 const MAX_TURNS = 8;
 
-/** How often to look for the events of other processes. Unit: milliseconds. */
-const POLL_MS = 2_000;
+/** How often to look for the events of other processes, and for tenants that were blocked. Unit: milliseconds. */
+const POLL_MS = 1_000;
 
 /** A secondary may not have a new subscription yet. */
 const FROM_PRIMARY = { ...OPERATION_LIMITS, readPreference: 'primary' } as const;
@@ -143,9 +135,7 @@ type Subscriber = Pick<Subscription, 'events' | 'since'> & { readonly _id: Types
 @Injectable()
 export class FanOut {
   private readonly logger = new Logger('Notifications');
-  private readonly running = new Set<Promise<void>>();
   private waking = new AbortController();
-  private isFailing = false;
 
   constructor(
     @InjectConnection(CRUD_CONNECTION) private readonly connection: Connection,
@@ -174,73 +164,49 @@ export class FanOut {
     stopping.addEventListener('abort', () => this.waking.abort());
     while (!stopping.aborted) {
       this.waking = new AbortController();
-      const cursor = await this.cursors.take().catch((error: unknown) => this.warn(error));
-      if (cursor) await this.begin(cursor);
+      const turns: Promise<void>[] = [];
+      while (turns.length < MAX_TURNS) {
+        const cursor = await this.cursors.take();
+        if (!cursor) break;
+        turns.push(this.turn(cursor).catch((error: unknown) => this.giveUp(cursor, error)));
+      }
+      await Promise.all(turns);
       // If it was woken meanwhile, the signal is already aborted.
-      else await pause(POLL_MS, this.waking.signal);
+      if (turns.length === 0) await pause(POLL_MS, this.waking.signal);
     }
-    await Promise.all(this.running);
-  }
-
-  /** Begins a turn; resolves as soon as another one may begin. */
-  private async begin(cursor: DeliveryCursor): Promise<void> {
-    const turn = this.turn(cursor)
-      .catch((error: unknown) => this.giveUp(cursor, error))
-      .finally(() => {
-        this.running.delete(turn);
-        this.waking.abort();
-      });
-    this.running.add(turn);
-    if (this.running.size >= MAX_TURNS) await Promise.race(this.running);
   }
 
   private async turn(cursor: DeliveryCursor): Promise<void> {
-    const { _id: tenant, head, seq, behind = {} } = cursor;
+    const { _id, head, seq, behind = {} } = cursor;
+    const tenant = new Types.ObjectId(_id);
     const subscribers = await this.subscribersOf(tenant);
-    const positions = new Map(subscribers.map(({ _id }) => [_id, Math.min(behind[String(_id)] ?? seq, seq)]));
-    const waiting = subscribers.filter(({ _id }) => (positions.get(_id) ?? head) < head);
-    const maxDue = Math.min(MAX_DUE, Math.ceil(MAX_DUE_OF_TENANT / subscribers.length));
-    const served = await this.withRoom(waiting, maxDue);
-    if (waiting.length > 0 && served.length === 0) return this.end(cursor);
-    const limit = Math.min(maxDue, Math.max(1, Math.floor(MAX_PER_TURN / served.length)));
+    const positionOf = (one: Subscriber) => Math.max(behind[String(one._id)] ?? seq, one.since ?? 0);
+    const waiting = subscribers.filter((one) => positionOf(one) < head);
+    const served = await this.withRoom(waiting, Math.ceil(MAX_DUE / subscribers.length));
+    if (waiting.length > 0 && served.length === 0) return this.cursors.end(cursor);
+    const left = new Map(waiting.map((one) => [String(one._id), positionOf(one)]));
     const deliverAfter = async (after: number) => {
-      const group = served.filter(({ _id }) => positions.get(_id) === after);
-      const events = await this.log.outline(tenant, { after, upTo: head, limit });
-      await this.deliver(new Types.ObjectId(tenant), events, group);
-      const reached = events.length < limit ? head : Math.max(...events.map((event) => event.seq));
-      return group.map(({ _id }) => [_id, reached] as const);
+      const group = served.filter((one) => positionOf(one) === after);
+      const events = await this.log.outline(_id, { after, upTo: head, limit: MAX_EVENTS });
+      const deliveries = events.flatMap(({ _id: event, type }) =>
+        group
+          .filter((one) => isWanted(type, one.events))
+          .map(({ _id: subscription }) => ({ subscription, tenant, event, type })),
+      );
+      await this.queue.add(deliveries);
+      for (const one of group) {
+        if (events.length < MAX_EVENTS) left.delete(String(one._id));
+        else left.set(String(one._id), Math.max(...events.map((event) => event.seq)));
+      }
     };
-    const starts = new Set(served.map(({ _id }) => positions.get(_id) ?? head));
-    const moved = await Promise.all([...starts].map(deliverAfter));
-    for (const [id, reached] of moved.flat()) positions.set(id, reached);
-    const newSeq = subscribers.length > 0 ? Math.max(...positions.values()) : head;
-    const left = [...positions].filter(([, position]) => position < newSeq);
-    await this.end(cursor, { seq: newSeq, behind: Object.fromEntries(left) });
+    await Promise.all([...new Set(served.map(positionOf))].map(deliverAfter));
+    await this.cursors.end(cursor, Object.fromEntries(left));
   }
 
   /** Ends a turn without progress, so that the tenant does not wait until the lease ends. */
   private async giveUp(cursor: DeliveryCursor, error: unknown): Promise<void> {
-    this.warn(error);
-    await this.end(cursor).catch((failure: unknown) => this.warn(failure));
-  }
-
-  private async end(cursor: DeliveryCursor, progress?: Progress): Promise<void> {
-    await this.cursors.end(cursor, progress);
-    if (progress) this.isFailing = false;
-    else setTimeout(() => this.waking.abort(), BLOCKED_MS).unref();
-  }
-
-  private async deliver(
-    tenant: Types.ObjectId,
-    events: readonly EventOutline[],
-    group: readonly Subscriber[],
-  ): Promise<void> {
-    const deliveries = events.flatMap(({ _id: event, seq, type }) =>
-      group
-        .filter((one) => isWanted(type, one.events) && seq > (one.since ?? 0))
-        .map(({ _id: subscription }) => ({ subscription, tenant, event, type })),
-    );
-    await this.queue.add(deliveries);
+    this.logger.warn({ ...OUTAGE, error }, 'Deliveries wait to be made; trying again');
+    await this.cursors.end(cursor).catch(() => undefined);
   }
 
   /** Those of the subscriptions that may be given more deliveries. */
@@ -251,19 +217,13 @@ export class FanOut {
   }
 
   /** The enabled subscriptions of a tenant, read each time, so that none registered before an event is left out. */
-  private subscribersOf(tenant: string): Promise<Subscriber[]> {
-    const filter = { tenant: new Types.ObjectId(tenant), enabled: true };
+  private subscribersOf(tenant: Types.ObjectId): Promise<Subscriber[]> {
+    const filter = { tenant, enabled: true };
     const options = { ...FROM_PRIMARY, projection: { events: 1, since: 1 } } as const;
     return this.database.call(() => this.subscriptions.find(filter, options).toArray());
   }
 
   private get subscriptions(): mongo.Collection<Subscriber & { tenant: Types.ObjectId; enabled: boolean }> {
     return this.connection.collection('subscriptions') as never;
-  }
-
-  /** Logged once, however long the database is away. */
-  private warn(error: unknown): undefined {
-    if (!this.isFailing) this.logger.warn({ error }, 'Deliveries wait to be made; trying again');
-    this.isFailing = true;
   }
 }
