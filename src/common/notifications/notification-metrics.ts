@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
-import { withDeadline } from '../database/index.js';
+import { singleFlight, withDeadline } from '../database/index.js';
 import { Metrics } from '../metrics/index.js';
 import { DeliveryQueue, type QueueStats } from './deliveries/delivery-queue.js';
 
@@ -20,47 +20,27 @@ const GAUGES: readonly (readonly [name: string, metric: keyof QueueStats, help: 
 ];
 
 /**
- * Metrics of the whole installation's queue, whichever process is asked. If the database does not answer, they
- * are absent and `notifications_queue_up` is 0.
+ * Metrics of the whole installation's queue, whichever process is asked. While the database does not answer, they
+ * are absent.
  */
 @Injectable()
 export class QueueGauges {
-  private reading?: Promise<QueueStats | undefined>;
-
-  constructor(
-    { registry }: Metrics,
-    private readonly queue: DeliveryQueue,
-  ) {
-    const latest = () => this.latest();
-    const registers = [registry];
-    new Gauge({
-      name: 'notifications_queue_up',
-      help: 'Whether the queue could be read: 1 or 0.',
-      registers,
-      async collect() {
-        this.set((await latest()) ? 1 : 0);
-      },
-    });
+  constructor({ registry }: Metrics, queue: DeliveryQueue) {
+    // The gauges of a scrape share one query.
+    const reading = singleFlight<QueueStats>();
+    const read = () => reading.add(() => queue.stats());
     for (const [name, metric, help] of GAUGES) {
       new Gauge({
         name: `notifications_deliveries_${name}`,
         help,
-        registers,
+        registers: [registry],
         async collect() {
-          const stats = await latest();
+          const stats = await withDeadline(read(), PATIENCE_MS).catch(() => undefined);
           if (stats) this.set(stats[metric]);
           else this.remove();
         },
       });
     }
-  }
-
-  /** The metrics; undefined if they are not available in time. All gauges of a scrape share one query. */
-  private latest(): Promise<QueueStats | undefined> {
-    this.reading ??= withDeadline(this.queue.stats(), PATIENCE_MS)
-      .catch(() => undefined)
-      .finally(() => (this.reading = undefined));
-    return this.reading;
   }
 }
 

@@ -78,7 +78,7 @@ describe('a worker', () => {
     const metrics = await fetch(`${url}/metrics`, { headers });
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
     expect([...statuses, metrics.status]).toEqual([503, 401, 200]);
-    expect(await metrics.text()).toMatch(/^notifications_queue_up 0$/m);
+    expect(await metrics.text()).toMatch(/^process_start_time_seconds \d+$/m);
     expect(await stop(worker, 'SIGTERM', 'SIGINT', 'SIGTERM')).toBe(0);
     await proxy.close();
   });
