@@ -73,7 +73,13 @@ export class EntityEventPublisher {
     const work = Promise.all(listeners.map((listener) => this.run(name, event, listener)));
     const done = work.then(() => void this.running.delete(done));
     this.running.add(done);
-    await this.warnWhenSlow(name, event, done);
+    await new Promise<void>((resolve) => {
+      const timer = this.warnLater(name, identifiersOf(name, event), resolve);
+      void done.then(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
   }
 
   /** Whether the event of a hook has a listener. If not, the event need not be made. */
@@ -86,10 +92,7 @@ export class EntityEventPublisher {
 
   /** Runs a before-hook and logs it if it takes longer than `hookWarnMs`. @throws the hook's own exception */
   async warnIfSlow(name: string, hook: () => Promise<void>): Promise<void> {
-    const { hookWarnMs } = this.options;
-    const timer = setTimeout(() => {
-      this.logger.warn({ event: name }, `A hook of ${name} takes longer than ${hookWarnMs} ms`);
-    }, hookWarnMs);
+    const timer = this.warnLater(name, { event: name });
     try {
       await hook();
     } finally {
@@ -119,17 +122,12 @@ export class EntityEventPublisher {
     }
   }
 
-  private async warnWhenSlow(name: string, event: EntityEvent, done: Promise<void>): Promise<void> {
+  private warnLater(name: string, identifiers: object, then?: () => void): NodeJS.Timeout {
     const { hookWarnMs } = this.options;
-    let timer: NodeJS.Timeout | undefined;
-    const slow = new Promise<void>((resolve) => {
-      timer = setTimeout(() => {
-        this.logger.warn(identifiersOf(name, event), `A hook of ${name} takes longer than ${hookWarnMs} ms`);
-        resolve();
-      }, hookWarnMs);
-    });
-    await Promise.race([done, slow]);
-    clearTimeout(timer);
+    return setTimeout(() => {
+      this.logger.warn(identifiers, `A hook of ${name} takes longer than ${hookWarnMs} ms`);
+      then?.();
+    }, hookWarnMs);
   }
 }
 
