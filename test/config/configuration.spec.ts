@@ -5,6 +5,7 @@ import { jwtVerify } from 'jose';
 import { APP_DEFAULTS } from '../../src/common/server/index.js';
 import { ConfigurationError, readEnvironment, type Variables } from '../../src/config/index.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
+import { sendTo } from '../support/send-to.js';
 import { useServices } from '../support/service-process.js';
 import { ACME, TEST_SECRET } from '../support/tenants.js';
 
@@ -162,11 +163,9 @@ describe('a process', () => {
       expect(payload.tenant).toBe(ACME);
     }
     const service = services.spawn({ MONGODB_URI: freshDatabaseUri(), DATA_DIR: services.folder, PORT: '0' });
-    const response = await fetch(`${await service.url()}/posts/api/${ACME}`, {
-      method: 'DELETE',
-      headers: { Authorization: `Bearer ${first.stdout.trim()}` },
-    });
-    expect([response.status, await response.json()]).toEqual([200, { archived: true }]);
+    const request = { token: first.stdout.trim() };
+    const response = await sendTo(await service.url(), 'DELETE', `/posts/api/${ACME}`, request);
+    expect([response.status, response.body]).toEqual([200, { archived: true }]);
   });
 
   it('makes a token of a person, whom it names', async () => {

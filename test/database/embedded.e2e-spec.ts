@@ -5,6 +5,8 @@ import type { Variables } from '../../src/config/index.js';
 import { eventually } from '../support/eventually.js';
 import { RawConnection } from '../support/raw-http.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
+import { each } from '../support/records.js';
+import { sendTo } from '../support/send-to.js';
 import { type ServiceProcess, useServices } from '../support/service-process.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { TEST_SECRET } from '../support/tenants.js';
@@ -28,15 +30,12 @@ describe('without MONGODB_URI, the service', () => {
     return service.ended();
   }
 
-  function post(url: string, title: string): Promise<Response> {
-    const headers = { 'Content-Type': 'application/json' };
-    return fetch(`${url}/todos`, { method: 'POST', headers, body: JSON.stringify({ title }) });
-  }
+  const post = (url: string, title: string) => sendTo(url, 'POST', '/todos', { body: { title } });
 
   async function create(url: string, title: string): Promise<string> {
-    const response = await post(url, title);
-    expect(response.status).toBe(201);
-    return ((await response.json()) as { _id: string })._id;
+    const { status, body } = await post(url, title);
+    expect(status).toBe(201);
+    return body._id as string;
   }
 
   async function startWithTodo() {
@@ -45,15 +44,12 @@ describe('without MONGODB_URI, the service', () => {
     return started;
   }
 
-  async function titles(url: string): Promise<string[]> {
-    const todos = (await (await fetch(`${url}/todos`)).json()) as { title: string }[];
-    return todos.map(({ title }) => title);
-  }
+  const titles = async (url: string) => each((await sendTo(url, 'GET', '/todos')).body, 'title');
 
   it('is ready at once, keeps its data in its own folder, and the next start finds them', async () => {
     const started = await startWithTodo();
-    const ready = await fetch(`${started.url}/health/ready`);
-    expect([ready.status, await ready.json()]).toEqual([200, { status: 'ok' }]);
+    const ready = await sendTo(started.url, 'GET', '/health/ready');
+    expect([ready.status, ready.body]).toEqual([200, { status: 'ok' }]);
     expect(statSync(inFolder('mongodb')).mode & 0o077).toBe(0);
     const { port } = new URL(started.url);
     const taken = new RegExp(`PORT ${port} is in use by another process\\.`);
@@ -137,8 +133,7 @@ describe('without MONGODB_URI, the service', () => {
     let response = await post(url, 'Todo 0');
     for (; response.status === 201; response = await post(url, `Todo ${acknowledged.length}`))
       acknowledged.push(`Todo ${acknowledged.length}`);
-    const { code } = (await response.json()) as { code: string };
-    expect([response.status, code]).toEqual([503, 'DATABASE_UNAVAILABLE']);
+    expect([response.status, response.body.code]).toEqual([503, 'DATABASE_UNAVAILABLE']);
     for (let i = 0; i < 50; i++) {
       const title = `Todo ${acknowledged.length}`;
       const { status } = await post(url, title);

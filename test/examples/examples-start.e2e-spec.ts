@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { TOOLS_MS } from '../support/run.js';
+import { sendTo } from '../support/send-to.js';
 import { useServices } from '../support/service-process.js';
 
 const services = useServices();
@@ -33,10 +34,9 @@ it(
     expect(tokens).toHaveLength(3);
     await whileRunning(async (url) => {
       for (const token of tokens) {
-        const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-        const body = JSON.stringify({ title: 'Water the plants' });
-        expect((await fetch(`${url}/todos`, { method: 'POST', headers, body })).status).toBe(201);
-        expect(await (await fetch(`${url}/todos/count`, { headers })).json()).toEqual({ count: 1 });
+        const request = { token, body: { title: 'Water the plants' } };
+        expect((await sendTo(url, 'POST', '/todos', request)).status).toBe(201);
+        expect((await sendTo(url, 'GET', '/todos/count', { token })).body).toEqual({ count: 1 });
       }
     });
   },

@@ -4,6 +4,7 @@
  */
 import type { Variables } from '../../src/config/index.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
+import { sendTo } from '../support/send-to.js';
 import { useServices } from '../support/service-process.js';
 import { ACME, TEST_SECRET, tokenOf } from '../support/tenants.js';
 
@@ -33,13 +34,8 @@ describe('units of work of the examples, when the process is killed in their mid
       let service = start();
       let url = await service.url();
 
-      const request = async (method: string, path: string, body?: object) => {
-        const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-        const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body) });
-        // Its bodies are read in many shapes.
-        // eslint-disable-next-line @typescript-eslint/no-explicit-any
-        return { status: answer.status, body: (await answer.json()) as any };
-      };
+      const request = (method: string, path: string, body?: object) =>
+        sendTo(url, method, path, { body, token });
       const created = async (path: string, body: object) =>
         (await request('POST', path, body)).body._id as string;
       const [from = '', to = ''] = await Promise.all(

@@ -8,6 +8,7 @@ import { EventClient } from '../support/event-client.js';
 import { eventually } from '../support/eventually.js';
 import { Receiver } from '../support/receiver.js';
 import { feature, OF_TENANT } from '../support/resource.js';
+import { sendTo } from '../support/send-to.js';
 import { acme, globex, TEST_SECRET } from '../support/tenants.js';
 
 @Module({
@@ -33,11 +34,8 @@ it.each(Object.entries(APPLICATIONS))(
     const app = await make();
     await app.listen(0, '127.0.0.1');
     const url = await app.getUrl();
-    const send = async (method: string, path: string, body?: object) => {
-      const headers = { Authorization: `Bearer ${acme}`, 'Content-Type': 'application/json' };
-      const response = await fetch(url + path, { method, headers, body: body && JSON.stringify(body) });
-      return (await response.json()) as Record<string, string>;
-    };
+    const send = async (method: string, path: string, body?: object) =>
+      (await sendTo(url, method, path, { body, token: acme })).body as Record<string, string>;
     try {
       const events = ['orders.*', 'orders.deleted'];
       const { secret = '' } = await send('POST', '/subscriptions', { url: receiver.url, events });

@@ -22,14 +22,16 @@ import {
   ValidationPipe,
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { getConnectionToken } from '@nestjs/mongoose';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { mongo } from 'mongoose';
+import type { Connection, mongo } from 'mongoose';
 import { map, type Observable } from 'rxjs';
 import {
   createCrudApp,
+  CRUD_CONNECTION,
   CrudController,
   CrudModule,
   CurrentScope,
@@ -39,8 +41,8 @@ import {
 import { ApiDocument } from './api-document.js';
 import { freshDatabaseUri } from './mongodb.js';
 import { type Made, OF_TENANT, resource } from './resource.js';
+import { parsedBody, sendTo } from './send-to.js';
 import { acme, TEST_SECRET } from './tenants.js';
-import { parsedBody } from './test-app.js';
 
 const notes = resource({
   name: 'notes',
@@ -65,7 +67,6 @@ class NotesController extends CrudController(notes) {
 
 const answer = (host: ArgumentsHost, status: number, body: object) =>
   host.switchToHttp().getResponse<Pick<FastifyReply, 'status'>>().status(status).send(body);
-/** A filter that names the error that it handles. */
 @Catch(QuotaError)
 export class QuotaFilter implements ExceptionFilter {
   catch(_error: QuotaError, host: ArgumentsHost) {
@@ -81,7 +82,6 @@ class CatchAll implements ExceptionFilter {
 
 /** What the guards and interceptors of the application have seen. */
 export const seen: string[] = [];
-/** A guard of the application. */
 @Injectable()
 class OwnGuard implements CanActivate {
   canActivate(context: ExecutionContext) {
@@ -175,22 +175,10 @@ export async function compareAnswers(app: INestApplication, document: object): P
 /** A function that sends requests to an application that listens, with the token of a tenant. */
 export async function senderTo(app: INestApplication, token = acme) {
   const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
-  return async (method: string, path: string, sent?: unknown, more: Record<string, string> = {}) => {
-    const type = sent === undefined ? undefined : { 'Content-Type': 'application/json' };
-    const response = await fetch(url + path, {
-      method,
-      headers: { Authorization: `Bearer ${token}`, ...type, ...more },
-      body: typeof sent === 'object' && !Buffer.isBuffer(sent) ? JSON.stringify(sent) : (sent as string),
-    });
-    const { status, headers } = response;
-    const text = await response.text();
-    // Tests read into bodies whose shape they then assert.
-    // eslint-disable-next-line @typescript-eslint/no-explicit-any
-    return { status, headers, text, body: parsedBody(headers.get('content-type'), text) as any };
-  };
+  return (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+    sendTo(url, method, path, { body, token, headers });
 }
 
-/** What a test has of an application that listens. */
 interface Running {
   app: INestApplication;
   send: Awaited<ReturnType<typeof senderTo>>;
@@ -208,25 +196,16 @@ export function useRunning(start: () => Promise<INestApplication>, token?: strin
 }
 
 /** Starts resources on a plain platform, beside a guard, an interceptor, a pipe and filters of the application's own. */
-export async function createPlainApp(platform: 'Express' | 'Fastify', features: DynamicModule[]) {
-  const uri = freshDatabaseUri();
-  const imports = [CrudModule.forRoot({ database: { uri }, tokens: { secret: TEST_SECRET } }), ...features];
-  const root = { module: class PlainModule {}, imports };
-  const app: INestApplication = await (platform === 'Express'
-    ? NestFactory.create(root, quiet)
-    : NestFactory.create(root, new FastifyAdapter(), quiet));
+export async function createPlainApp(platform: 'Express' | 'Fastify', imports: DynamicModule[]) {
+  const app = await PLATFORMS[platform]({ imports });
   addOwnEnhancers(app);
   await app.listen(0, '127.0.0.1');
-  const client = await new mongo.MongoClient(uri).connect();
-  return {
-    url: (await app.getUrl()).replace('[::1]', '127.0.0.1'),
-    database: client.db(),
-    close: async () => {
-      await app.close();
-      await client.db().dropDatabase();
-      await client.close();
-    },
+  const database = app.get<Connection>(getConnectionToken(CRUD_CONNECTION), { strict: false }).db as mongo.Db;
+  const close = async () => {
+    await database.dropDatabase();
+    await app.close();
   };
+  return { url: await app.getUrl(), database, close };
 }
 
 /** Gives an application a guard, an interceptor, a pipe and filters of its own. */

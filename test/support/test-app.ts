@@ -12,25 +12,10 @@ import { type Environment, readEnvironment, type Variables } from '../../src/con
 import { ApiDocument } from './api-document.js';
 import { eventually } from './eventually.js';
 import { freshDatabaseUri } from './mongodb.js';
+import { sendTo, type TestRequest, type TestResponse } from './send-to.js';
 import { TEST_SECRET } from './tenants.js';
 
-/** What a test sends; `body` is JSON unless it is a string, which is sent as it is. */
-export interface TestRequest {
-  body?: unknown;
-  headers?: Record<string, string>;
-  token?: string;
-}
-
-/** What came back. */
-export interface TestResponse {
-  status: number;
-  headers: Headers;
-  /** The parsed JSON body, or the records of an NDJSON one; the text where it is neither; undefined where there is none. */
-  // Tests read into bodies whose shape they then assert.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  body: any;
-  text: string;
-}
+export type { TestRequest, TestResponse };
 
 /** A running service on a database of its own, and a client that checks every response against its OpenAPI document. */
 export class TestApp {
@@ -54,27 +39,11 @@ export class TestApp {
   }
 
   /** Sends one request; `path` may carry a query. */
-  async request(method: string, path: string, sent: TestRequest = {}): Promise<TestResponse> {
-    const { body, headers, token } = sent;
-    const response = await fetch(this.url + path, {
-      method,
-      redirect: 'manual',
-      headers: {
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-        ...(token !== undefined && { Authorization: `Bearer ${token}` }),
-        ...headers,
-      },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    });
-    const text = await response.text();
+  async request(method: string, path: string, sent?: TestRequest): Promise<TestResponse> {
+    const response = await sendTo(this.url, method, path, sent);
     const [pathname = path, query = ''] = path.split('?');
-    const told = {
-      status: response.status,
-      headers: response.headers,
-      body: parsedBody(response.headers.get('content-type'), text),
-    };
-    (await this.apiDocument()).check({ method, path: pathname, query, ...told });
-    return { ...told, text };
+    (await this.apiDocument()).check({ method, path: pathname, query, ...response });
+    return response;
   }
 
   get = (path: string, request?: TestRequest) => this.request('GET', path, request);
@@ -128,16 +97,8 @@ export class TestApp {
   }
 }
 
-/** The body of an answer as {@link ApiDocument} compares it. */
-export function parsedBody(contentType: string | null, text: string): unknown {
-  if (contentType?.startsWith('application/x-ndjson'))
-    return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as unknown]));
-  return contentType?.includes('json') && text !== '' ? JSON.parse(text) : text || undefined;
-}
-
 /** What a test wants otherwise than the service's defaults. */
 export interface TestAppOptions {
-  /** Environment variables. */
   env?: Variables;
   /** Root module in the place of the service's own. */
   root?: (environment: Environment, database: DatabaseServer) => DynamicModule;

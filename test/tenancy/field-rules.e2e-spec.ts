@@ -8,6 +8,7 @@ import { CurrentScope, currentTenant, hasRole, type TenantScope } from '../../sr
 import { requestsOf } from '../support/requests-of.js';
 import { feature, type Made, type Outline, resource } from '../support/resource.js';
 import { createResourceApp, useResourceApp } from '../support/resource-app.js';
+import { sendTo } from '../support/send-to.js';
 import { ACME, tokenOf } from '../support/tenants.js';
 
 const optional = { optional: true };
@@ -142,10 +143,8 @@ describe('a field that only some callers read', () => {
     [[], 403],
     [['hr'], 201],
   ])('sent with the roles %j in a body that no route describes is a %d', async (roles, status) => {
-    const authorization = `Bearer ${tokenOf(ACME, { sub: 'o', roles })}`;
-    const headers = { authorization, 'content-type': 'application/json' };
-    const body = JSON.stringify({ name: 'Eve', salary: 1 });
-    expect(await fetch(`${app.url}/people/own`, { method: 'POST', headers, body })).toMatchObject({ status });
+    const request = { token: tokenOf(ACME, { sub: 'o', roles }), body: { name: 'Eve', salary: 1 } };
+    expect(await sendTo(app.url, 'POST', '/people/own', request)).toMatchObject({ status });
   });
 
   it.each([

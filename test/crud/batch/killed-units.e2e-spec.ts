@@ -3,15 +3,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Variables } from '../../../src/config/index.js';
 import { titled } from '../../support/bulk.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
+import { sendTo } from '../../support/send-to.js';
 import { useServices } from '../../support/service-process.js';
 
 const OPERATIONS = 400;
 const KILLS = 3;
 
 const services = useServices();
-const headers = { 'Content-Type': 'application/json' };
 const operations = Array.from({ length: OPERATIONS }, (_, i) => titled(`Todo ${i}`));
-const body = JSON.stringify({ atomic: true, operations });
+const body = { atomic: true, operations };
 
 it.each<[string, () => Variables]>([
   ['its own database', () => ({})],
@@ -21,7 +21,7 @@ it.each<[string, () => Variables]>([
   async (_database, variables) => {
     const env = variables();
     let { service, url } = await services.start(env);
-    const send = () => fetch(`${url}/todos/bulk`, { method: 'POST', headers, body });
+    const send = () => sendTo(url, 'POST', '/todos/bulk', { body });
     await send();
     const begun = performance.now();
     await send();
@@ -34,7 +34,7 @@ it.each<[string, () => Variables]>([
       await service.ended();
       await answer;
       ({ service, url } = await services.start(env));
-      const { count } = (await (await fetch(`${url}/todos/count`)).json()) as { count: number };
+      const { count } = (await sendTo(url, 'GET', '/todos/count')).body;
       expect([kill, count, count % OPERATIONS]).toEqual([kill, count, 0]);
     }
   },

@@ -6,6 +6,7 @@ import { CurrentScope, hasRole, type TenantScope } from '../../../src/common/ten
 import { requestsOf } from '../../support/requests-of.js';
 import { OF_TENANT, type Outline, resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
+import { sendTo } from '../../support/send-to.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 
 class Wrap implements NestInterceptor {
@@ -90,10 +91,8 @@ describe('what code of your own makes of records', () => {
   const hr = requestsOf(app, tokenOf(ACME, { roles: ['hr'] }));
   const others = requestsOf(app, tokenOf(ACME));
   /** Not compared with the document, which knows no class of theirs. */
-  const textOf = async (path: string, ...roles: string[]) => {
-    const headers = { Authorization: `Bearer ${tokenOf(ACME, { roles })}` };
-    return (await fetch(app.url + path, { headers })).text();
-  };
+  const textOf = async (path: string, ...roles: string[]) =>
+    (await sendTo(app.url, 'GET', path, { token: tokenOf(ACME, { roles }) })).text;
   const ada = { name: 'Ada', pay: 100 };
   beforeAll(() => hr.create('/people', ada));
 

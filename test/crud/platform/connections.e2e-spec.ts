@@ -6,6 +6,7 @@ import mongoose, { type Connection, type Model } from 'mongoose';
 import { CrudModule, type CrudRootAsyncOptions, type CrudRootOptions } from '../../../src/index.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { feature } from '../../support/resource.js';
+import { sendTo } from '../../support/send-to.js';
 
 const notes = feature({ name: 'notes' });
 
@@ -35,13 +36,11 @@ describe('the connections of an application and of the generator', () => {
     app = await NestFactory.create(root, { logger: false });
     await app.listen(0, '127.0.0.1');
     const url = await app.getUrl();
-    const body = JSON.stringify({ text: 'of the resource' });
-    const headers = { 'Content-Type': 'application/json' };
-    expect((await fetch(`${url}/notes`, { method: 'POST', headers, body })).status).toBe(201);
-    expect((await fetch(`${url}/own`, { method: 'POST' })).status).toBe(201);
-    expect(await (await fetch(`${url}/own`)).json()).toEqual([{ own: 'of the application' }]);
-    const listed = (await (await fetch(`${url}/notes`)).json()) as { text: string }[];
-    expect(listed.map(({ text }) => text)).toEqual(['of the resource']);
+    const body = { text: 'of the resource' };
+    expect((await sendTo(url, 'POST', '/notes', { body })).status).toBe(201);
+    expect((await sendTo(url, 'POST', '/own')).status).toBe(201);
+    expect((await sendTo(url, 'GET', '/own')).body).toEqual([{ own: 'of the application' }]);
+    expect((await sendTo(url, 'GET', '/notes')).body).toEqual([expect.objectContaining(body)]);
     const client = await mongoose.createConnection(theirs).asPromise();
     const [own, generated] = await Promise.all(
       ['own_notes', 'notes'].map((name) => client.collection(name).find().toArray()),

@@ -19,6 +19,7 @@ import {
 } from '../../../src/index.js';
 import { OF_TENANT, resource } from '../../support/resource.js';
 import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
+import { sendTo } from '../../support/send-to.js';
 import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
 
 class Label {
@@ -74,11 +75,7 @@ class CardsController extends CrudController(cards) {
 const app = useResourceApp(CrudModule.forFeature(cards, { controller: CardsController }));
 
 /** Asks without the document, which knows an own action's answer as a record. */
-async function ask(path: string, token?: string) {
-  const headers = token === undefined ? undefined : { Authorization: `Bearer ${token}` };
-  const response = await fetch(`${app.url}/cards${path}`, { headers });
-  return { status: response.status, text: await response.text() };
-}
+const ask = (path: string, token?: string) => sendTo(app.url, 'GET', `/cards${path}`, { token });
 
 describe('public reads of one’s own', () => {
   let id: string;
@@ -97,7 +94,7 @@ describe('public reads of one’s own', () => {
   });
 
   it('show a tenant only its own, and need no token for live ones', async () => {
-    expect(JSON.parse((await ask('?archived=only', acme)).text)).toMatchObject([{ _id: id }]);
+    expect((await ask('?archived=only', acme)).body).toMatchObject([{ _id: id }]);
     expect((await ask('?archived=only', globex)).text).toBe('[]');
     for (const [path, mine, theirs] of [
       ['/count?archived=only', 1, 0],

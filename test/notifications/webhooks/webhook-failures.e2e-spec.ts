@@ -5,6 +5,7 @@ import type { QueuedDelivery } from '../../../src/common/notifications/deliverie
 import { eventually } from '../../support/eventually.js';
 import { useDatabase } from '../../support/mongodb.js';
 import { Receiver } from '../../support/receiver.js';
+import { sendTo } from '../../support/send-to.js';
 import { type ServiceProcess, useServices, WORKER_URL } from '../../support/service-process.js';
 import { acme, TEST_SECRET } from '../../support/tenants.js';
 
@@ -44,11 +45,9 @@ describe.each([
     running.push({ service: worker, url: await worker.says(WORKER_URL) });
   }
   async function post(path: string, body: object): Promise<Record<string, string>> {
-    const headers = { Authorization: `Bearer ${acme}`, 'Content-Type': 'application/json' };
-    const sent = { method: 'POST', headers, body: JSON.stringify(body) };
-    const answer = await fetch(running[0]?.url + path, sent);
+    const answer = await sendTo(running[0]?.url ?? '', 'POST', path, { body, token: acme });
     expect(answer.status).toBe(201);
-    return (await answer.json()) as Record<string, string>;
+    return answer.body as Record<string, string>;
   }
   const expectAlive = async () => {
     for (const { url } of running) expect((await fetch(`${url}/health/live`)).status).toBe(200);
