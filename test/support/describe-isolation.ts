@@ -1,10 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import mongoose from 'mongoose';
 import { CrudModule } from '../../src/common/crud/index.js';
-import { ACTIONS, type MatrixAction, type MatrixResource, matrixResources } from './isolation-matrix.js';
+import {
+  ACTIONS,
+  HIDDEN,
+  type MatrixAction,
+  type MatrixResource,
+  matrixResources,
+} from './isolation-matrix.js';
 import { createPlainApp } from './platforms.js';
-import { HIDDEN } from './private-notes.js';
 import { createResourceApp } from './resource-app.js';
+import { sendTo } from './send-to.js';
 import { ACME, acme, GLOBEX, globex, tokenOf } from './tenants.js';
 import type { TestApp, TestRequest } from './test-app.js';
 
@@ -60,20 +66,7 @@ function send(resource: MatrixResource, action: MatrixAction, request: TestReque
 }
 
 /** For routes of plain decorators, whose answers the document does not know. */
-async function sendUnchecked(method: string, path: string, { body, token, headers }: TestRequest) {
-  const response = await fetch(app.url + path, {
-    method,
-    headers: {
-      ...headers,
-      ...(token && { Authorization: `Bearer ${token}` }),
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  const { status, headers: answered } = response;
-  return { status, headers: answered, text, body: JSON.parse(text) as Record<string, never> };
-}
+const sendUnchecked: Host['request'] = (...request) => sendTo(app.url, ...request);
 
 /** Number of records that an answer counts or lists. */
 function sizeOf(body: unknown): number {
