@@ -1,12 +1,9 @@
 /** @mongodb */
-import mongoose from 'mongoose';
-import { CrudModule } from '../../src/common/crud/index.js';
-import { IsText, schemaOf } from '../../src/common/fields/index.js';
-import { HealthModule } from '../../src/common/health/index.js';
+import { CrudModule, HealthModule, IsText, schemaOf } from '../../src/index.js';
 import { eventually } from '../support/eventually.js';
-import { freshDatabaseUri } from '../support/mongodb.js';
+import { useDatabase } from '../support/mongodb.js';
 import { feature, resource } from '../support/resource.js';
-import { resourceRoot } from '../support/resource-app.js';
+import { rootOf } from '../support/resource-app.js';
 import { createTestApp } from '../support/test-app.js';
 
 /** A value of the records; no log may have it. */
@@ -21,16 +18,13 @@ const features = [
   HealthModule,
 ];
 
+const older = useDatabase();
 it('an index that cannot be built stops its resource alone, until it can be, and no log quotes a record', async () => {
-  const uri = freshDatabaseUri();
-  const client = new mongoose.mongo.MongoClient(uri);
-  await client.db().createCollection('tickets');
-  const tickets = client.db().collection('tickets');
+  const { uri, database } = older;
+  await database.createCollection('tickets');
+  const tickets = database.collection('tickets');
   const { insertedIds } = await tickets.insertMany([CANARY, CANARY, 'B'].map((code) => ({ code })));
-  const app = await createTestApp({
-    env: { MONGODB_URI: uri },
-    root: (environment, database) => resourceRoot(environment, database, features),
-  });
+  await using app = await createTestApp({ env: { MONGODB_URI: uri }, root: rootOf(...features) });
   const one = `/tickets/${String(insertedIds[2])}`;
   for (const { status, body } of [
     await app.get('/tickets'),
@@ -50,6 +44,4 @@ it('an index that cannot be built stops its resource alone, until it can be, and
   const reason = expect.stringMatching(/^MongoServerError 11000 (DuplicateKey )?at code /) as string;
   expect(told).toEqual([expect.objectContaining({ resource: 'tickets', level: 'error', reason })]);
   expect(JSON.stringify(app.logLines)).not.toContain(CANARY);
-  await app.close();
-  await client.close();
 });

@@ -6,10 +6,8 @@ import {
   getCrudServiceToken,
   Outboxes,
 } from '../../src/common/crud/index.js';
-import type { DatabaseServer } from '../../src/common/database/index.js';
-import type { Environment } from '../../src/config/index.js';
 import type { Made } from './resource.js';
-import { createTestApp, type TestApp, useApp } from './test-app.js';
+import { createTestApp, type TestApp, type TestAppOptions, useApp } from './test-app.js';
 
 class ResourceTestModule {}
 
@@ -21,36 +19,26 @@ class UndeliveredModule {
   }
 }
 
-/** The options of a resource, or a module. */
 type Resource = CrudOptions<Made, Made> | DynamicModule | Type;
 
 /** Starts a service that has the given resources alone. */
-export function createResourceApp(...resources: Resource[]): Promise<TestApp> {
-  return createTestApp({ root: (environment, database) => resourceRoot(environment, database, resources) });
-}
+export const createResourceApp = (...resources: Resource[]): Promise<TestApp> =>
+  createTestApp({ root: rootOf(...resources) });
 
 /** `createResourceApp()` for the tests around. */
 export const useResourceApp = (...resources: Resource[]): TestApp =>
   useApp(() => createResourceApp(...resources));
 
 /** The root module of a service that has the given resources alone. */
-export function resourceRoot(
-  environment: Environment,
-  database: DatabaseServer,
-  resources: Resource[],
-): DynamicModule {
-  return {
+export function rootOf(...resources: Resource[]): NonNullable<TestAppOptions['root']> {
+  return ({ hookWarnMs, jwtSecret: secret, jwtTenantClaim: tenantClaim }, database) => ({
     module: ResourceTestModule,
     imports: [
-      CrudModule.forRoot({
-        database,
-        hookWarnMs: environment.hookWarnMs,
-        tokens: { secret: environment.jwtSecret, tenantClaim: environment.jwtTenantClaim },
-      }),
+      CrudModule.forRoot({ database, hookWarnMs, tokens: { secret, tenantClaim } }),
       ...resources.map((one) => ('entity' in one ? CrudModule.forFeature(one) : one)),
       UndeliveredModule,
     ],
-  };
+  });
 }
 
 /** The service of a resource, of the type that the test knows it to have. */

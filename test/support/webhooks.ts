@@ -3,11 +3,10 @@ import type { Variables } from '../../src/config/index.js';
 import { NotificationsModule } from '../../src/common/notifications/notifications.module.js';
 import type { TargetCheck } from '../../src/common/notifications/subscriptions/subscriptions.service.js';
 import { PostsModule } from '../../src/posts/posts.module.js';
-import { resourceRoot } from './resource-app.js';
+import { rootOf } from './resource-app.js';
 import { acme } from './tenants.js';
 import { type TestApp, useTestApp } from './test-app.js';
 
-/** Where subscriptions are made. */
 export const SUBSCRIPTIONS = '/subscriptions';
 
 /** A body that a subscription is made of. */
@@ -25,10 +24,7 @@ export function useWebhookApp(
 ): TestApp {
   const targets = { allowPrivate: true, httpsOnly: false };
   const notifications = NotificationsModule.forRoot({ worker: false, targets, checkTarget });
-  const app = useTestApp({
-    root: (environment, database) => resourceRoot(environment, database, [PostsModule, notifications]),
-    env: { WORKER: 'off', ...env },
-  });
+  const app = useTestApp({ root: rootOf(PostsModule, notifications), env: { WORKER: 'off', ...env } });
   beforeEach(() => app.empty());
   return app;
 }
@@ -42,7 +38,6 @@ export function subscriber(app: TestApp, token = acme) {
     create: (body: object = HOOK) => app.create(SUBSCRIPTIONS, body, token),
     get: (id: string, headers?: Sent) => app.get(at(id), { token, headers }),
     patch: (id: string, changes: unknown, headers?: Sent) => app.patch(at(id), changes, { token, headers }),
-    /** One of the actions on a subscription. */
     act: (id: string, action: string, headers?: Sent) =>
       app.post(`${at(id)}/${action}`, undefined, { token, headers }),
     stored: (id: string) => app.database.collection('subscriptions').findOne({ _id: new Types.ObjectId(id) }),

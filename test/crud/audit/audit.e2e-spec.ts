@@ -17,8 +17,8 @@ import {
 import { NOWHERE } from '../../support/bulk.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
-import { resourceRoot, serviceIn, useResourceApp } from '../../support/resource-app.js';
-import { created, each, storedIn } from '../../support/records.js';
+import { rootOf, serviceIn, useResourceApp } from '../../support/resource-app.js';
+import { each, storedIn } from '../../support/records.js';
 import { ACME, GLOBEX, globex, tokenOf } from '../../support/tenants.js';
 import { createTestApp } from '../../support/test-app.js';
 import { feature, OF_TENANT, resource } from '../../support/resource.js';
@@ -88,7 +88,7 @@ describe('the audit records of a resource', () => {
     (await settled()).map(({ action, resource, outcome, record }) =>
       [action, resource, outcome, record].map(String).join(' '),
     );
-  const create = (text = 'Dear Ann') => created(app, '/letters', { text }, token);
+  const create = (text = 'Dear Ann') => app.create('/letters', { text }, token);
 
   it('say who wrote what, from where, when, by which request, and its outcome', async () => {
     const before = Date.now();
@@ -116,11 +116,11 @@ describe('the audit records of a resource', () => {
 
   it('cover every single write: update, delete with its cascades, own action, archive and restore', async () => {
     const id = await create();
-    const stamp = await created(app, '/stamps', { letter: id }, token);
+    const stamp = await app.create('/stamps', { letter: id }, token);
     await app.patch(`/letters/${id}`, { text: 'Dear Bob' }, { token });
     await app.post(`/letters/${id}/burn`, undefined, { token });
     await app.del(`/letters/${id}`, { token });
-    const note = await created(app, '/notes', { text: 'Tea' }, token);
+    const note = await app.create('/notes', { text: 'Tea' }, token);
     await app.del(`/notes/${note}`, { token });
     await app.post(`/notes/${note}/restore`, undefined, { token });
     expect(await told()).toEqual([
@@ -142,7 +142,7 @@ describe('the audit records of a resource', () => {
 
   it('name nobody if a record goes with another whose caller cannot read it', async () => {
     const id = await create();
-    const stamp = await created(app, '/stamps', { letter: id }, ofBob);
+    const stamp = await app.create('/stamps', { letter: id }, ofBob);
     await app.del(`/letters/${id}`, { token });
     const [, , cascaded, removed] = await settled();
     expect([String(cascaded?.record), cascaded?.requestId]).toEqual([stamp, removed?.requestId]);
@@ -223,11 +223,8 @@ describe('the audit records of a resource', () => {
 
   it('have their outcome once the service has shut down gracefully', async () => {
     const uri = freshDatabaseUri();
-    const first = await createTestApp({
-      env: { MONGODB_URI: uri },
-      root: (environment, database) => resourceRoot(environment, database, AUDITED),
-    });
-    await created(first, '/letters', { text: 'Last words' }, token);
+    const first = await createTestApp({ env: { MONGODB_URI: uri }, root: rootOf(...AUDITED) });
+    await first.create('/letters', { text: 'Last words' }, token);
     await first.leave();
     await using second = await createTestApp({ env: { MONGODB_URI: uri } });
     expect(each(await storedIn(second, 'audits'), 'outcome')).toEqual(['done']);

@@ -1,6 +1,5 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
-import { mongo } from 'mongoose';
 import { type CrudHooks, IsReference, IsText } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { onEvent } from '../../support/on-event.js';
@@ -11,8 +10,8 @@ import {
   expectUnauthenticated,
 } from '../../support/problems.js';
 import { each, storedIn } from '../../support/records.js';
-import { freshDatabaseUri } from '../../support/mongodb.js';
-import { resourceRoot, useResourceApp } from '../../support/resource-app.js';
+import { useDatabase } from '../../support/mongodb.js';
+import { rootOf, useResourceApp } from '../../support/resource-app.js';
 import { ACME, acme, globex } from '../../support/tenants.js';
 import { createTestApp } from '../../support/test-app.js';
 import { below, type Made, OF_TENANT, resource } from '../../support/resource.js';
@@ -204,20 +203,16 @@ describe('records around an archived one', () => {
   });
 });
 
+const older = useDatabase();
 it('an index left by an older version is reported, and created again once it is removed', async () => {
-  const uri = freshDatabaseUri();
-  const client = new mongo.MongoClient(uri);
-  const collection = client.db().collection('vouchers');
+  const { uri, database } = older;
+  const collection = database.collection('vouchers');
   await collection.createIndex({ tenant: 1, code: 1 }, { unique: true });
-  await using newer = await createTestApp({
-    env: { MONGODB_URI: uri },
-    root: (...given) => resourceRoot(...given, resources),
-  });
+  await using newer = await createTestApp({ env: { MONGODB_URI: uri }, root: rootOf(...resources) });
   const reason = expect.stringContaining('existing index: ') as string;
   expect(newer.logLines).toContainEqual(expect.objectContaining({ resource: 'vouchers', reason }));
   const status = async () => (await newer.get(PATH, { token: acme })).status;
   expect(await status()).toBe(503);
   await collection.dropIndex({ tenant: 1, code: 1 } as never);
-  await client.close();
   await eventually(async () => expect(await status()).toBe(200));
 });

@@ -1,11 +1,10 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
-import { mongo, Types } from 'mongoose';
-import { IsIdentifier, IsNested, IsText, schemaOf } from '../../../src/common/fields/index.js';
-import { claim, currentTenant } from '../../../src/common/tenancy/index.js';
-import { freshDatabaseUri } from '../../support/mongodb.js';
+import { Types } from 'mongoose';
+import { claim, currentTenant, IsIdentifier, IsNested, IsText, schemaOf } from '../../../src/index.js';
+import { useDatabase } from '../../support/mongodb.js';
 import { each } from '../../support/records.js';
-import { resourceRoot, useResourceApp } from '../../support/resource-app.js';
+import { rootOf, useResourceApp } from '../../support/resource-app.js';
 import { type Fields, type Outline, resource } from '../../support/resource.js';
 import { ACME, GLOBEX, tokenOf } from '../../support/tenants.js';
 import { createTestApp } from '../../support/test-app.js';
@@ -97,10 +96,10 @@ describe('a unique value', () => {
   });
 });
 
+const older = useDatabase();
 it('a unique index of an older version is replaced at the start, and its data stay', async () => {
-  const uri = freshDatabaseUri();
-  const client = new mongo.MongoClient(uri);
-  const collection = client.db().collection('privates');
+  const { uri, database } = older;
+  const collection = database.collection('privates');
   await collection.createIndex({ slug: 1 }, { unique: true });
   await collection.createIndex({ code: 1 }, { ...sparse, name: 'codes' });
   await collection.createIndex({ host: 1 }, { ...sparse, name: 'host' });
@@ -108,10 +107,7 @@ it('a unique index of an older version is replaced at the start, and its data st
   const times = { createdAt: new Date(0), updatedAt: new Date(0), __v: 0 };
   await collection.insertOne({ slug: 'a', tenant: new Types.ObjectId(ACME), ...times });
   for (const token of [eve, ada]) {
-    const newer = await createTestApp({
-      env: { MONGODB_URI: uri },
-      root: (environment, database) => resourceRoot(environment, database, [privates()]),
-    });
+    const newer = await createTestApp({ env: { MONGODB_URI: uri }, root: rootOf(privates()) });
     const created = await newer.post('/privates', { slug: 'a' }, { token });
     await newer.leave();
     expect(created.status).toBe(token === eve ? 201 : 409);
@@ -120,6 +116,4 @@ it('a unique index of an older version is replaced at the start, and its data st
   const tenants = ['code', 'pin', 'slug'].map((field) => `{"tenant":1,"${field}":1}`);
   const keys = unique.map(({ key }) => JSON.stringify(key)).sort();
   expect(keys).toEqual(['{"host":1}', '{"owner":1}', ...tenants]);
-  await client.db().dropDatabase();
-  await client.close();
 });

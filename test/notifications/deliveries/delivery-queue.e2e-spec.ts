@@ -18,13 +18,11 @@ import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { useProxiedApp } from '../../support/proxied-app.js';
 import { plansOf } from '../../support/query-plans.js';
-import { resourceRoot } from '../../support/resource-app.js';
+import { rootOf } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
-import { createTestApp, type TestAppOptions } from '../../support/test-app.js';
+import { createTestApp } from '../../support/test-app.js';
 
-/** The root module of a service that has the queue alone. */
-const root: TestAppOptions['root'] = (environment, database) =>
-  resourceRoot(environment, database, [QueueModule]);
+const root = rootOf(QueueModule);
 
 /** Claims up to a number of deliveries, the oldest first. */
 async function claimOldest(queue: DeliveryQueue, limit = 1_000) {

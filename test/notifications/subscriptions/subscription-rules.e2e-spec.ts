@@ -6,7 +6,7 @@ import { freshDatabaseUri } from '../../support/mongodb.js';
 import { onEvent } from '../../support/on-event.js';
 import { expectInvalid, expectProblem } from '../../support/problems.js';
 import { forgetAnswers } from '../../support/replays.js';
-import { resourceRoot } from '../../support/resource-app.js';
+import { rootOf } from '../../support/resource-app.js';
 import { ACME, acme as token, globex } from '../../support/tenants.js';
 import { createTestApp, type TestAppOptions, type TestResponse } from '../../support/test-app.js';
 import {
@@ -226,10 +226,7 @@ describe('the target of a subscription', () => {
     ['must be https in production', { env: { NODE_ENV: 'production' } }, [HTTPS], [notHttps(HTTP)]],
     [
       'must be https and public if an application says nothing of targets',
-      {
-        root: (environment, database) =>
-          resourceRoot(environment, database, [PostsModule, NotificationsModule.forRoot({ worker: false })]),
-      },
+      { root: rootOf(PostsModule, NotificationsModule.forRoot({ worker: false })) },
       [HTTPS],
       [notHttps(HTTP), notPublic('https://127.0.0.1:9/hook')],
     ],

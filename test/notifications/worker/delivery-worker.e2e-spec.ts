@@ -16,7 +16,7 @@ import {
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { RawReceiver, type Received, Receiver } from '../../support/receiver.js';
-import { resourceRoot } from '../../support/resource-app.js';
+import { rootOf } from '../../support/resource-app.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 import { createTestApp, type TestApp } from '../../support/test-app.js';
 
@@ -26,12 +26,10 @@ describe('a worker', () => {
   let app: TestApp;
   const receiver = Receiver.forEach();
 
-  const start = (mongodbUri = uri) =>
-    createTestApp({
-      root: (environment, database) =>
-        resourceRoot(environment, database, [NotificationsModule.forRoot({ targets })]),
-      env: { MONGODB_URI: mongodbUri },
-    });
+  const start = (mongodbUri = uri) => {
+    const root = rootOf(NotificationsModule.forRoot({ targets }));
+    return createTestApp({ root, env: { MONGODB_URI: mongodbUri } });
+  };
   beforeEach(async () => {
     app = await start();
     await app.empty();
