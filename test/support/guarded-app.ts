@@ -18,7 +18,7 @@ import { below, feature, type Made, OF_TENANT, type Outline, resource } from './
 const roleOf = (context: ExecutionContext) => String(callerOf(context).claims.role);
 
 /** A guard class of its own, which decides by a function. */
-function guardBy(canActivate: (context: ExecutionContext) => boolean): Type<CanActivate> {
+export function guardBy(canActivate: (context: ExecutionContext) => boolean): Type<CanActivate> {
   @Injectable()
   class Guard implements CanActivate {
     canActivate = canActivate;
@@ -55,18 +55,18 @@ export class RolesGuard implements CanActivate {
   protected roleOf = roleOf;
 }
 
-const forbidden = { errors: [403] };
-const adminsOnly = { guards: [AdminGuard], ...forbidden };
-const adminsByRole = { decorators: [Roles(['admin'])], ...forbidden };
+export const forbidden = { errors: [403] };
+export const adminsOnly = { guards: [AdminGuard], ...forbidden };
+export const adminsByRole = { decorators: [Roles(['admin'])], ...forbidden };
+export const selfOnly = { guards: [SelfGuard], ...forbidden };
 const name = IsText({ max: 100 });
 
 /** A resource of named records that belong to a tenant. */
-const owned = ({ kept, ...outline }: Outline) =>
+export const owned = ({ kept, ...outline }: Outline) =>
   resource({ fields: { name }, ...OF_TENANT, kept: { ...OF_TENANT.kept, ...kept }, ...outline });
 
 const dossiers = owned({ name: 'dossiers', routes: { get: adminsOnly } });
 const ledgers = owned({ name: 'ledgers', routes: { get: adminsByRole } });
-const selfOnly = { guards: [SelfGuard], ...forbidden };
 const people = owned({ name: 'people', class: 'Person', routes: { get: selfOnly } });
 const riddles = owned({ name: 'riddles', routes: { get: { guards: [ThrowingGuard] } } });
 const drafts = owned({ name: 'drafts', disable: ['get'] });

@@ -1,4 +1,3 @@
-import { type CanActivate, Injectable } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import { IsText, IsTimestamp } from '../../src/common/fields/index.js';
 import { NotificationsModule } from '../../src/common/notifications/index.js';
@@ -13,17 +12,13 @@ import {
 } from '../../src/common/tenancy/index.js';
 import { EventClient } from '../support/event-client.js';
 import { eventually } from '../support/eventually.js';
+import { guardBy } from '../support/guarded-app.js';
 import { Receiver } from '../support/receiver.js';
 import { requestsOf } from '../support/requests-of.js';
 import { createResourceApp, serviceIn } from '../support/resource-app.js';
 import { type Outline, resource } from '../support/resource.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
 import type { TestApp } from '../support/test-app.js';
-
-@Injectable()
-class OfAda implements CanActivate {
-  canActivate = () => true;
-}
 
 const TENANT = { tenant: currentTenant };
 const OWNER = { ...TENANT, owner: claim('sub') };
@@ -43,7 +38,7 @@ const OTHERS: Readonly<Record<string, Partial<Outline>>> = {
   teams: { isolationFields: { all: { ...TENANT, team: claims('teams') } } },
   ruled: { rules: { text: { read: hasRole('hr') } } },
   hidden: { visible: { reader: null } },
-  guarded: { routes: { get: { guards: [OfAda] } } },
+  guarded: { routes: { get: { guards: [guardBy(() => true)] } } },
   viewed: { output: (record) => record },
 };
 

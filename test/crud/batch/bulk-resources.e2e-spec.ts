@@ -1,12 +1,11 @@
 import { ConflictException, Injectable, Param, UseInterceptors } from '@nestjs/common';
-import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import type { FastifyRequest } from 'fastify';
 import { tap } from 'rxjs';
 import { CrudAction, CrudController, CrudModule, CrudService } from '../../../src/common/crud/index.js';
 import { CurrentScope, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { bulk, create, ids, NoteInput, NOWHERE, results } from '../../support/bulk.js';
-import { AdminGuard } from '../../support/guarded-app.js';
+import { AdminGuard, guardBy } from '../../support/guarded-app.js';
 import { onEvent } from '../../support/on-event.js';
 import { expectInvalidId, expectUnauthenticated } from '../../support/problems.js';
 import { each, storedIn } from '../../support/records.js';
@@ -64,13 +63,10 @@ class PagesController extends CrudController(pages, PagesService) {
 }
 
 /** Guards run before there is a scope. */
-@Injectable()
-class ScopeWatcher implements CanActivate {
-  canActivate(context: ExecutionContext) {
-    seen.push(context.switchToHttp().getRequest<FastifyRequest>().crudContext?.scope);
-    return true;
-  }
-}
+const ScopeWatcher = guardBy((context) => {
+  seen.push(context.switchToHttp().getRequest<FastifyRequest>().crudContext?.scope);
+  return true;
+});
 
 const tickets = noted({ name: 'tickets', ...OF_TENANT, routes: { create: { guards: [ScopeWatcher] } } });
 const drawers = noted({ name: 'drawers' });

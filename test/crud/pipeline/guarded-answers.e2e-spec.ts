@@ -1,38 +1,21 @@
-import { type CanActivate, type ExecutionContext, UseGuards } from '@nestjs/common';
+import { UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { CrudController, CrudModule } from '../../../src/common/crud/index.js';
-import { IsText } from '../../../src/common/fields/index.js';
-import { type TenantScope } from '../../../src/common/tenancy/index.js';
-import {
-  AdminGuard,
-  createGloballyGuardedApp,
-  Roles,
-  RolesGuard,
-  SelfGuard,
-} from '../../support/guarded-app.js';
-import { OF_TENANT, type Outline, resource } from '../../support/resource.js';
+import { CrudController, CrudModule, type TenantScope } from '../../../src/index.js';
+import * as guarded from '../../support/guarded-app.js';
+import type { Outline } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 
 const [admin, member] = [tokenOf(ACME, { role: 'admin' }), tokenOf(ACME, { sub: 'ada' })];
 
-/** A resource of named records that belong to a tenant. */
+const { AdminGuard, adminsByRole, adminsOnly, forbidden, selfOnly } = guarded;
 const owned = (outline: Outline) =>
-  resource({
-    fields: { name: IsText({ max: 100 }) },
-    ...OF_TENANT,
-    query: { filter: ['name'], search: ['name'] },
-    bulk: true,
-    ...outline,
-  });
-const forbidden = { errors: [403] };
-const adminsOnly = { guards: [AdminGuard], ...forbidden };
-const selfOnly = { guards: [SelfGuard], ...forbidden };
-const ledgers = owned({ name: 'ledgers', routes: { get: { decorators: [Roles(['admin'])], ...forbidden } } });
+  guarded.owned({ query: { filter: ['name'], search: ['name'] }, bulk: true, ...outline });
+const ledgers = owned({ name: 'ledgers', routes: { get: adminsByRole } });
 const invoices = owned({ name: 'invoices', routes: { get: forbidden } });
 const memos = owned({ name: 'memos', routes: { list: forbidden, count: forbidden } });
 
-@UseGuards(RolesGuard)
+@UseGuards(guarded.RolesGuard)
 class LedgersController extends CrudController(ledgers) {}
 
 class InvoicesController extends CrudController(invoices) {
@@ -42,16 +25,14 @@ class InvoicesController extends CrudController(invoices) {
   }
 }
 
-@UseGuards(SelfGuard)
+@UseGuards(guarded.SelfGuard)
 class MemosController extends CrudController(memos) {}
 
 /** Hides one record from everybody. */
-class VaultGuard implements CanActivate {
-  canActivate(context: ExecutionContext): boolean {
-    const { params } = context.switchToHttp().getRequest<FastifyRequest<{ Params: { id: string } }>>();
-    return params.id !== '665f1c2ab7e3a90d4c8bffff';
-  }
-}
+const VaultGuard = guarded.guardBy((context) => {
+  const { params } = context.switchToHttp().getRequest<FastifyRequest<{ Params: { id: string } }>>();
+  return params.id !== '665f1c2ab7e3a90d4c8bffff';
+});
 
 const app = useResourceApp(
   CrudModule.forFeature(ledgers, { controller: LedgersController }),
@@ -106,7 +87,7 @@ describe('the guards of get', () => {
   });
 
   it('of the application decide about them and replays of whole records, too', async () => {
-    await using global = await createGloballyGuardedApp();
+    await using global = await guarded.createGloballyGuardedApp();
     const paths = ['/topics', '/topics?limit=1', '/topics/count', '/notes'];
     const replies: object[] = [];
     for (const [role, status] of [

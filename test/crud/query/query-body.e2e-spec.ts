@@ -1,18 +1,18 @@
-import { type CanActivate, type ExecutionContext, UseGuards, UseInterceptors } from '@nestjs/common';
+import { UseGuards, UseInterceptors } from '@nestjs/common';
 import { tap } from 'rxjs';
 import { CrudController, CrudModule, type ListQuery } from '../../../src/common/crud/index.js';
 import { IsDecimal } from '../../../src/common/fields/index.js';
 import type { TenantScope } from '../../../src/common/tenancy/index.js';
-import { created, each } from '../../support/records.js';
+import { guardBy } from '../../support/guarded-app.js';
+import { each } from '../../support/records.js';
 import { feature, OF_TENANT, resource } from '../../support/resource.js';
 import { acme, ACME, globex } from '../../support/tenants.js';
 import { serviceWith, useTestApp } from '../../support/test-app.js';
 
-class OnlyChief implements CanActivate {
-  canActivate(context: ExecutionContext) {
-    return context.switchToHttp().getRequest<{ headers: object }>().headers['x-chief' as never] !== undefined;
-  }
-}
+const OnlyChief = guardBy((context) => {
+  const { headers } = context.switchToHttp().getRequest<{ headers: object }>();
+  return 'x-chief' in headers;
+});
 
 const guards = [OnlyChief];
 const intercepted: string[] = [];
@@ -47,12 +47,12 @@ describe('queries in bodies', () => {
 
   beforeAll(async () => {
     todos = [
-      await created(app, '/todos', { title: 'green tea', completed: true }),
-      await created(app, '/todos', { title: 'black tea' }),
-      await created(app, '/todos', { title: 'coffee', completed: true }),
-      await created(app, '/todos', { title: 'water', dueAt: '2026-12-01T00:00:00+02:00' }),
+      await app.create('/todos', { title: 'green tea', completed: true }),
+      await app.create('/todos', { title: 'black tea' }),
+      await app.create('/todos', { title: 'coffee', completed: true }),
+      await app.create('/todos', { title: 'water', dueAt: '2026-12-01T00:00:00+02:00' }),
     ];
-    const post = (token: string) => created(app, '/posts/api', { title: 'post' }, token);
+    const post = (token: string) => app.create('/posts/api', { title: 'post' }, token);
     const [archived] = [await post(acme), await post(acme), await post(globex)];
     await app.del(`/posts/api/${archived}`, { token: acme });
   });

@@ -1,19 +1,12 @@
-import { type CanActivate, Injectable } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
-import { CrudModule } from '../../../src/common/crud/index.js';
+import { claim, CrudModule, hasRole, IsIdentifier, IsListOf, IsText, unlessCaller } from '../../../src/index.js';
 import { NotificationsModule } from '../../../src/common/notifications/index.js';
-import { IsIdentifier, IsListOf, IsText } from '../../../src/common/fields/index.js';
-import { claim, hasRole, unlessCaller } from '../../../src/common/tenancy/index.js';
 import { eventually } from '../../support/eventually.js';
+import { guardBy } from '../../support/guarded-app.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { below, feature, OF_TENANT, type Outline, resource } from '../../support/resource.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
 import { createTestApp } from '../../support/test-app.js';
-
-@Injectable()
-class Nobody implements CanActivate {
-  canActivate = () => false;
-}
 
 const TENANT = OF_TENANT.isolationFields.all;
 const OWNER = { ...TENANT, owner: claim('sub') };
@@ -32,7 +25,7 @@ const UNREADABLE: Readonly<Record<string, Partial<Outline>>> = {
   '"owner" isolates reads': { isolationFields: { all: OWNER } },
   'the option visible hides records': { visible: { owner: 'ada' } },
   'the option fields or output shows it differently to callers': { output: (record) => record },
-  'the routes of get have guards or decorators': { routes: { get: { guards: [Nobody] } } },
+  'the routes of get have guards or decorators': { routes: { get: { guards: [guardBy(() => false)] } } },
 };
 
 const start = (...resources: ReturnType<typeof resource>[]) =>
