@@ -4,7 +4,6 @@ import { NotesModule as GuideModule } from '../fixtures/guide/notes/notes.module
 import { NotesModule } from '../fixtures/notes/notes.module.js';
 import { fault } from '../support/faults.js';
 import { expectInvalid } from '../support/problems.js';
-import { created } from '../support/records.js';
 import { useResourceApp } from '../support/resource-app.js';
 
 const FOLDER = 'test/fixtures/guide/notes';
@@ -69,8 +68,8 @@ describe('the resource of docs/adding-a-resource.md', () => {
   });
 
   it('refers to notebooks, which stay as long as they have notes', async () => {
-    const notebook = await created(app, '/notebooks', { name: 'Errands' });
-    const note = await created(app, '/notes', { text: 'Buy stamps', notebook });
+    const notebook = await app.create('/notebooks', { name: 'Errands' });
+    const note = await app.create('/notes', { text: 'Buy stamps', notebook });
     const { body } = await app.get(`/notes/${note}?expand=notebook`);
     expect(body.notebook).toMatchObject({ name: 'Errands' });
     expect((await app.get(`/notes/count?notebook=${notebook}`)).body).toEqual({ count: 1 });
@@ -81,14 +80,14 @@ describe('the resource of docs/adding-a-resource.md', () => {
   });
 
   it('trims new texts, and counts their words', async () => {
-    const path = `/notes/${await created(app, '/notes', { text: '  Buy stamps ' })}`;
+    const path = `/notes/${await app.create('/notes', { text: '  Buy stamps ' })}`;
     expect((await app.get(path)).body).toMatchObject({ text: 'Buy stamps', words: 2, pinned: false });
     await app.patch(path, { text: 'Buy three stamps' });
     expect((await app.get(path)).body).toMatchObject({ words: 3 });
   });
 
   it('does not rewrite a pinned note', async () => {
-    const path = `/notes/${await created(app, '/notes', { text: 'Buy stamps' })}`;
+    const path = `/notes/${await app.create('/notes', { text: 'Buy stamps' })}`;
     expect(await app.post(`${path}/pin`, undefined)).toMatchObject({ status: 200, body: { pinned: true } });
     const body = { status: 409, code: 'CONFLICT', detail: 'A pinned note cannot be rewritten.' };
     expect((await app.patch(path, { text: 'Buy nothing' })).body).toMatchObject(body);

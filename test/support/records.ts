@@ -1,9 +1,5 @@
 import type { TestApp } from './test-app.js';
 
-/** Creates a record and gives its identifier. */
-export const created = (app: TestApp, path: string, body: object, token?: string) =>
-  app.create(path, body, token);
-
 /** One field of each record. */
 export const each = (records: unknown, field: string) =>
   (records as Record<string, unknown>[]).map((record) => record[field]);

@@ -5,7 +5,6 @@ import type { CrudOptions, CrudReference } from '../../src/common/crud/index.js'
 import { IsListOf, IsReference, IsText, IsTimestamp } from '../../src/common/fields/index.js';
 import { claim, routeParam } from '../../src/common/tenancy/index.js';
 import { AdminGuard } from './guarded-app.js';
-import { created } from './records.js';
 import { createResourceApp } from './resource-app.js';
 import { below, type Made, OF_TENANT, type Outline, resource } from './resource.js';
 import { ACME, GLOBEX, tokenOf } from './tenants.js';
@@ -109,7 +108,7 @@ export const BOB = tokenOf(GLOBEX, { sub: 'bob', realm: 'r' });
 
 /** Creates a record of each resource as one person, and gives the fields that refer to them. */
 export async function referredBy(app: TestApp, token: string): Promise<Record<string, string>> {
-  const make = (path: string, name = 'T') => created(app, path, { name }, token);
+  const make = (path: string, name = 'T') => app.create(path, { name }, token);
   return {
     team: await make('/teams'),
     diary: await make('/diaries'),

@@ -1,4 +1,3 @@
-import { created } from './records.js';
 import type { TestApp } from './test-app.js';
 
 /** The requests of one caller, or of one without a token. */
@@ -10,7 +9,7 @@ export function requestsOf(app: TestApp, token?: string) {
     status: async (...request: Parameters<typeof send>) => (await send(...request)).status,
     get: async (path: string) => (await send('GET', path)).body as unknown,
     /** Makes a record. @returns its identifier */
-    create: (path: string, body: object) => created(app, path, body, token),
+    create: (path: string, body: object) => app.create(path, body, token),
     /** The member `text` of each record of a list, in its order. */
     texts: async (path: string) =>
       ((await send('GET', path)).body as { text: string }[]).map(({ text }) => text),

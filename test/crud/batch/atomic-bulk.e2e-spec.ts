@@ -2,7 +2,7 @@
 import { Prop } from '@nestjs/mongoose';
 import { IsText, IsWholeNumber } from '../../../src/index.js';
 import { ids, NOWHERE } from '../../support/bulk.js';
-import { created, each, storedIn } from '../../support/records.js';
+import { each, storedIn } from '../../support/records.js';
 import { OF_TENANT, resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
@@ -51,7 +51,7 @@ describe('an atomic bulk request', () => {
   const labels = async () => each((await app.get('/seats?sort=number', { token })).body, 'label');
 
   it('carries out all operations, and runs their hooks after that', async () => {
-    const _id = await created(app, '/seats', seat(1), token);
+    const _id = await app.create('/seats', seat(1), token);
     const { body } = await send('/seats', [create(2), update(_id, { number: 3 })]);
     const results = [{ status: 201, _id: expect.any(String) }, { status: 200 }];
     expect(body).toEqual({ committed: true, results });
@@ -67,8 +67,8 @@ describe('an atomic bulk request', () => {
     ['names no record', () => ({ del: { _id: NOWHERE } }), missing],
     ['names a record of another tenant', (foreign) => update(foreign, { number: 3 }), missing],
   ])('carries out none if one of them %s', async (_case, operationOf, problem) => {
-    await created(app, '/seats', seat(1), token);
-    const foreign = await created(app, '/seats', seat(9), globex);
+    await app.create('/seats', seat(1), token);
+    const foreign = await app.create('/seats', seat(9), globex);
     const { status, body } = await send('/seats', [create(2), operationOf(foreign), create(3)]);
     expect([status, body]).toMatchObject([200, { committed: false, results: [OTHER, problem, OTHER] }]);
     expect([await labels(), made]).toEqual([['A1'], ['A1', 'A9']]);
@@ -76,7 +76,7 @@ describe('an atomic bulk request', () => {
   });
 
   it('that meets other writes is repeated without an error in the log', async () => {
-    const _id = await created(app, '/seats', seat(1), token);
+    const _id = await app.create('/seats', seat(1), token);
     const changes = async (number: number) => {
       for (let i = 0; i < 20; i++) await app.patch(`/seats/${_id}`, { number: number + i }, { token });
     };

@@ -1,7 +1,7 @@
 /** @mongodb */
 import { Types } from 'mongoose';
 import { expectInvalid } from '../../support/problems.js';
-import { created, each } from '../../support/records.js';
+import { each } from '../../support/records.js';
 import { ADA, BOB, createReferringApp, FILTERS, PATHS, referredBy } from '../../support/referring-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
 import { ACME, tokenOf } from '../../support/tenants.js';
@@ -10,9 +10,8 @@ import { type TestRequest, useApp } from '../../support/test-app.js';
 const app = useApp(createReferringApp);
 beforeEach(() => app.empty());
 
-const make = (path: string, body: object, token = ADA) => created(app, path, body, token);
+const make = (path: string, body: object, token = ADA) => app.create(path, body, token);
 
-/** The records of a path, without a token. */
 async function seen(path: string, sent?: TestRequest) {
   const { status, body } = await app.get(path, sent);
   expect(status).toBe(200);

@@ -1,7 +1,7 @@
 /** @mongodb */
 import { Types } from 'mongoose';
 import { IsListOf, IsReference, IsText } from '../../../src/common/fields/index.js';
-import { created, each } from '../../support/records.js';
+import { each } from '../../support/records.js';
 import { ADA, BOB, createReferringApp, referredBy } from '../../support/referring-app.js';
 import { feature, resource } from '../../support/resource.js';
 import { createResourceApp, useResourceApp } from '../../support/resource-app.js';
@@ -12,7 +12,7 @@ describe('a filter by a field of a referred record', () => {
   const app = useApp(createReferringApp);
   beforeEach(() => app.empty());
 
-  const make = (path: string, body: object, token = ADA) => created(app, path, body, token);
+  const make = (path: string, body: object, token = ADA) => app.create(path, body, token);
   /** The names of the records that a filter selects: of tasks, with a token, or of items, which are public. */
   async function names(filter: string, token?: string): Promise<unknown[]> {
     const path = token === undefined ? '/items' : '/tasks';
@@ -92,10 +92,10 @@ describe('a filter through a list of references', () => {
   const app = useResourceApp(tags, books);
 
   it('needs one entry that matches, or none', async () => {
-    const red = await created(app, '/tags', { label: 'red' });
-    const blue = await created(app, '/tags', { label: 'blue' });
-    const both = await created(app, '/books', { tags: [red, blue] });
-    const one = await created(app, '/books', { tags: [blue] });
+    const red = await app.create('/tags', { label: 'red' });
+    const blue = await app.create('/tags', { label: 'blue' });
+    const both = await app.create('/books', { tags: [red, blue] });
+    const one = await app.create('/books', { tags: [blue] });
     const found = async (filter: string) => each((await app.get(`/books?tags.label${filter}`)).body, '_id');
     expect(await found('=red')).toEqual([both]);
     expect(await found('=blue')).toEqual([one, both]);

@@ -1,6 +1,6 @@
 /** @mongodb */
 import { Random } from '../../support/random.js';
-import { created, each } from '../../support/records.js';
+import { each } from '../../support/records.js';
 import { recipes } from '../../support/recipes.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { acme as token, globex } from '../../support/tenants.js';
@@ -93,12 +93,12 @@ describe(`searches agree with a model of their rules (seed ${SEED})`, () => {
   const app = useResourceApp(recipes());
   beforeAll(async () => {
     for (let i = 0; i < 60; i++) await create();
-    for (let i = 0; i < 20; i++) await created(app, '/recipes', bodyOf(randomRecord()), globex);
+    for (let i = 0; i < 20; i++) await app.create('/recipes', bodyOf(randomRecord()), globex);
   });
 
   async function create(): Promise<void> {
     const [words, author] = [randomRecord(), random.pick(['Ada', 'Bo'])];
-    const id = await created(app, '/recipes', { ...bodyOf(words), author }, token);
+    const id = await app.create('/recipes', { ...bodyOf(words), author }, token);
     models.push({ id, author, words });
   }
 

@@ -4,7 +4,7 @@ import { onEvent } from '../../support/on-event.js';
 import { expectInvalid } from '../../support/problems.js';
 import { plansOf } from '../../support/query-plans.js';
 import { recipes } from '../../support/recipes.js';
-import { created, each } from '../../support/records.js';
+import { each } from '../../support/records.js';
 import { resource } from '../../support/resource.js';
 import { serviceIn } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
@@ -26,7 +26,7 @@ const search = (path: string, q: string, as?: string) =>
   app.get(`${path}?q=${encodeURIComponent(q)}`, { token: as });
 
 describe('a search of todos', () => {
-  const todo = (title: string, more = {}) => created(app, '/todos', { title, ...more });
+  const todo = (title: string, more = {}) => app.create('/todos', { title, ...more });
   const titles = async (q: string) => each((await search('/todos', q)).body, 'title');
   const finds = async (q: string) => (await titles(q)).length > 0;
 
@@ -107,7 +107,7 @@ describe('a search of posts', () => {
 
   it('reads title, content and tags, a phrase within one tag, and finds no archived post', async () => {
     const post = { title: 'Release', content: 'What is new', tags: ['big news', 'today'] };
-    const id = await created(app, '/posts/api', post, token);
+    const id = await app.create('/posts/api', post, token);
     for (const q of ['release new today', '"big news"']) expect([q, await count(q)]).toEqual([q, 1]);
     for (const q of ['"news today"', '"release what"', ACME]) expect([q, await count(q)]).toEqual([q, 0]);
     await app.del(`/posts/api/${id}`, { token });
@@ -119,7 +119,7 @@ describe('a search of posts', () => {
     const letters = codes.map((code) => String.fromCodePoint(code));
     const content = letters.join(' ');
     expect([...content]).toHaveLength(99_999);
-    await created(app, '/posts/api', { title: 'Letters', content }, token);
+    await app.create('/posts/api', { title: 'Letters', content }, token);
     for (const place of [0, 25_000, -1]) expect(await count(letters.at(place) ?? '')).toBe(1);
     const [first, second, third] = letters.slice(30_000);
     expect([await count(`"${first} ${second} ${third}"`), await count(`"${first} ${third}"`)]).toEqual([
@@ -129,7 +129,7 @@ describe('a search of posts', () => {
 });
 
 describe('a search of a resource of its own', () => {
-  const create = (body: object) => created(app, '/recipes', { name: 'Recipe', ...body }, token);
+  const create = (body: object) => app.create('/recipes', { name: 'Recipe', ...body }, token);
   const count = async (q: string, as = token) => (await search('/recipes/count', q, as)).body.count as number;
 
   it('finds what hooks have written', async () => {
@@ -141,7 +141,7 @@ describe('a search of a resource of its own', () => {
 
   it('reveals nothing about hidden fields, fields that are not searched, and other tenants', async () => {
     await create({ author: 'Ada', box: { place: 'cellar' } });
-    await created(app, '/recipes', { name: 'Theirs' }, globex);
+    await app.create('/recipes', { name: 'Theirs' }, globex);
     for (const q of ['hiddenword', 'ada', 'cellar', 'theirs']) expect([q, await count(q)]).toEqual([q, 0]);
     expect(await count('theirs', globex)).toBe(1);
     expect(await count('recipe -theirs -hiddenword')).toBe(1);
@@ -180,7 +180,7 @@ describe('a record with very many words', () => {
 
   it('is rejected beyond the bound, however it is sent, and can repeat its words', async () => {
     const tooMany = { title: 'a', content: words(60_000) };
-    const one = `/books/${await created(app, '/books', { title: 'a', content: 'tea '.repeat(200_000) })}`;
+    const one = `/books/${await app.create('/books', { title: 'a', content: 'tea '.repeat(200_000) })}`;
     const headers = { Prefer: 'return=representation' };
     const both = { title: 'a', content: words(40_000), notes: words(20_000) };
     expectInvalid(await app.post('/books', tooMany), '/books', fault('content'));
@@ -216,7 +216,7 @@ describe('a record with very many words', () => {
       const large = Array.from({ length: 6 }, (_, i) =>
         app.post('/books', { title: 'large', content: words(20_000, i * 20_000) }),
       );
-      await created(app, '/books', { title: 'small' });
+      await app.create('/books', { title: 'small' });
       for (const { status } of await Promise.all(large)) expect([201, 503]).toContain(status);
     });
     const inserts = sent.filter(({ name }) => name === 'insert books');

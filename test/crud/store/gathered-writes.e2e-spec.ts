@@ -13,7 +13,7 @@ import {
 } from '../../../src/index.js';
 import { currentTenant } from '../../../src/common/tenancy/index.js';
 import { NoteInput, NOWHERE } from '../../support/bulk.js';
-import { created, each, storedIn } from '../../support/records.js';
+import { each, storedIn } from '../../support/records.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, acme, globex } from '../../support/tenants.js';
 import type { TestRequest } from '../../support/test-app.js';
@@ -103,7 +103,7 @@ describe('concurrent creates', () => {
 
 /** Changes that arrive while others are in flight are carried out by the next command. */
 describe('concurrent patches', () => {
-  const make = (path: string, body: object = { title: 'new' }) => created(app, path, body, acme);
+  const make = (path: string, body: object = { title: 'new' }) => app.create(path, body, acme);
   const stored = (collection: string, id: string) =>
     app.database.collection(collection).findOne({ _id: new Types.ObjectId(id) });
 

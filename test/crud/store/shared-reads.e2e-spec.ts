@@ -4,7 +4,6 @@ import { CrudModule, CrudService, type PageQuery } from '../../../src/common/cru
 import { IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
 import type { TenantScope } from '../../../src/common/tenancy/index.js';
 import { Random } from '../../support/random.js';
-import { created } from '../../support/records.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
 import { ACME, acme, GLOBEX, globex, tokenOf } from '../../support/tenants.js';
@@ -152,7 +151,7 @@ describe('concurrent reads', () => {
   it('each see every write that was acknowledged before they began, and nothing hidden', async () => {
     const ledger = new Ledger();
     const nobody = tokenOf('665f1c2ab7e3a90d4c8b0003');
-    await created(app, '/entries', { owner: 'nobody', step: 0, code: 'taken' }, nobody);
+    await app.create('/entries', { owner: 'nobody', step: 0, code: 'taken' }, nobody);
     await times(CLIENTS, async (client) => {
       const random = new Random(client + 1);
       const tenant = client % 2 === 0 ? ACME : GLOBEX;
@@ -174,7 +173,7 @@ describe('concurrent reads', () => {
   }, 120_000);
 
   it('of single records share commands, and each gets its own', async () => {
-    const ids = await times(60, (i) => created(app, '/drafts', { owner: `draft ${i}`, step: i }));
+    const ids = await times(60, (i) => app.create('/drafts', { owner: `draft ${i}`, step: i }));
     const all = [...ids.entries(), ...ids.entries()];
     const sent = await commandsOf(app, async () => {
       const answered = await Promise.all(all.map(([, id]) => app.get(`/drafts/${id}`)));

@@ -8,7 +8,6 @@ import {
 } from '../../../src/common/crud/testing/index.js';
 import { IsNested, IsReference, IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
-import { created } from '../../support/records.js';
 import { OF_TENANT, resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
@@ -56,7 +55,7 @@ class LettersService extends CrudService.for(letters) {
 describe('describeCrudContract', () => {
   let letter: string;
   const app = useResourceApp(CrudModule.forFeature(letters, { service: LettersService }), stamps);
-  beforeAll(async () => void (letter = await created(app, '/letters', { text: 'Dear Emma' }, acme)));
+  beforeAll(async () => void (letter = await app.create('/letters', { text: 'Dear Emma' }, acme)));
 
   const tokens = { app: () => app.app, token: () => acme, otherToken: () => globex };
   describeCrudContract('letters', {
