@@ -1,8 +1,7 @@
 import { Prop, Schema } from '@nestjs/mongoose';
 import { Decimal128, Double, Int32, Long, ObjectId } from 'bson';
 import { Types } from 'mongoose';
-import { CrudModule } from '../../src/common/crud/index.js';
-import { IsListOf, IsNested, IsNumber, IsText, IsWholeNumber } from '../../src/common/fields/index.js';
+import { CrudModule, IsListOf, IsNested, IsNumber, IsText, IsWholeNumber } from '../../src/index.js';
 import type {
   ModelCondition,
   ModelField,
@@ -11,6 +10,7 @@ import type {
   ModelValue,
   ModelWhere,
 } from './query-model.js';
+import { OPERATORS, reverseOf, takesList } from './query-words.js';
 import type { Random } from './random.js';
 import { createTestApp, serviceWith, type TestApp } from './test-app.js';
 
@@ -166,22 +166,11 @@ export function createQueriedApp(): Promise<TestApp> {
   return createTestApp({ root: serviceWith({ imports: [samples] }) });
 }
 
-const ALL = ['eq', 'ne', 'in', 'nin', 'exists'];
-const ORDERED = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'];
-const OPERATORS: Record<ModelField['kind'], readonly string[]> = {
-  string: [...ALL, 'contains', 'startsWith'],
-  number: ORDERED,
-  timestamp: ORDERED,
-  boolean: ['eq', 'ne', 'exists'],
-  identifier: ALL,
-  enum: ALL,
-};
-
 const asIs = (value: ModelValue): unknown => value;
 
 /** A record as the model knows it, and as it is stored. */
 export function madeRecord(random: Random, fields: QueriedResource['fields'], collection: string) {
-  const _id = Array.from({ length: 24 }, () => random.below(16).toString(16)).join('');
+  const _id = random.hex(24);
   const model: ModelRecord = { _id };
   const stored: Record<string, unknown> = { _id: asId(_id), __v: 0 };
   for (const [name, { field, list, stored: convert = asIs }] of Object.entries(fields)) {
@@ -221,10 +210,9 @@ export function madeQuery(
   const first = filters.find(({ path }) => path === order[0]?.replace('-', ''));
   // A filter that bounds the order, too.
   if (first && random.chance(0.3)) add(madeCondition(random, first, records));
-  const reverse = order.map((key) => (key.startsWith('-') ? key.slice(1) : `-${key}`));
   return {
     conditions: [...conditions.values()],
-    sort: random.chance(0.5) ? order : reverse,
+    sort: random.chance(0.5) ? order : order.map(reverseOf),
     ...(random.chance(0.3) && { fields: random.draw([...Object.keys(fields), '_id'], 1 + random.below(3)) }),
     ...(random.chance(0.5) && { window: { offset: random.below(20), limit: 1 + random.below(30) } }),
   };
@@ -232,10 +220,9 @@ export function madeQuery(
 
 function madeCondition(random: Random, field: ModelField, records: ModelRecord[]): ModelCondition {
   const pool = field.path === '_id' ? [...IDS, ...records.map(({ _id }) => _id)] : field.pool;
-  const operator = random.pick(OPERATORS[field.kind]);
+  const operator: string = random.pick(OPERATORS[field.kind]);
   if (operator === 'exists') return { field, operator, values: [random.chance(0.5)] };
-  const isList = operator === 'in' || operator === 'nin';
-  return { field, operator, values: random.draw(pool, isList ? 1 + random.below(6) : 1) };
+  return { field, operator, values: random.draw(pool, takesList(operator) ? 1 + random.below(6) : 1) };
 }
 
 /** The conditions of a query in a body, with so many levels at most. */

@@ -1,3 +1,5 @@
+import { listed, type OPERATORS, takesList } from './query-words.js';
+
 /** What a query says of the records that it wants, as a test made it up. */
 export interface ModelQuery {
   conditions: ModelCondition[];
@@ -14,17 +16,15 @@ export interface ModelCondition {
   values: (ModelValue | null)[];
 }
 
-/** The conditions of a query in a body. */
 export type ModelWhere = ModelCondition | { and: ModelWhere[] } | { or: ModelWhere[] } | { not: ModelWhere };
 
 /** A value of a record: timestamps and decimals are numbers, identifiers texts. */
 export type ModelValue = string | number | boolean;
 export type ModelRecord = Record<string, unknown> & { _id: string };
 
-/** A field that can be filtered by. */
 export interface ModelField {
   path: string;
-  kind: 'string' | 'number' | 'timestamp' | 'boolean' | 'identifier' | 'enum';
+  kind: keyof typeof OPERATORS;
   /** Values that records have, and a query asks for. */
   pool: readonly ModelValue[];
   /** A value as a URL says it. @default String(value) */
@@ -109,7 +109,6 @@ function compare(a: unknown, b: unknown): number {
   return Number(a) - Number(b);
 }
 
-/** The query string of a query. */
 export function written(query: ModelQuery, short: (i: number) => boolean): string {
   const { conditions, sort, fields, window } = query;
   const filters = conditions.map(({ field: { path, write = String }, operator, values }, i) => {
@@ -117,8 +116,7 @@ export function written(query: ModelQuery, short: (i: number) => boolean): strin
     const texts = values.map((value) =>
       operator === 'exists' || value === null ? String(value) : write(value),
     );
-    const isList = operator === 'in' || operator === 'nin';
-    return [name, isList ? texts.map((text) => text.replace(/[\\,]/g, '\\$&')).join() : texts[0]];
+    return [name, takesList(operator) ? listed(texts) : texts[0]];
   });
   const others = { sort: sort.join(), fields: fields?.join(), offset: window?.offset, limit: window?.limit };
   return [...filters, ...Object.entries(others).filter(([, value]) => value !== undefined)]
@@ -126,7 +124,6 @@ export function written(query: ModelQuery, short: (i: number) => boolean): strin
     .join('&');
 }
 
-/** The member `where` of a query in a body. */
 export function writtenWhere(where: ModelWhere): object {
   if ('and' in where) return { and: where.and.map(writtenWhere) };
   if ('or' in where) return { or: where.or.map(writtenWhere) };
@@ -135,5 +132,5 @@ export function writtenWhere(where: ModelWhere): object {
   const { path, write = String, isText = field.kind === 'timestamp' || field.kind === 'identifier' } = field;
   const isWritten = isText && operator !== 'exists';
   const operands = values.map((value) => (value === null || !isWritten ? value : write(value)));
-  return { [path]: { [operator]: operator === 'in' || operator === 'nin' ? operands : operands[0] } };
+  return { [path]: { [operator]: takesList(operator) ? operands : operands[0] } };
 }

@@ -1,7 +1,7 @@
 import type { Random } from '../random.js';
-import { OPERATORS, type Stored, type Surface } from './surfaces.js';
+import { listed, OPERATORS, reverseOf, takesList } from '../query-words.js';
+import type { Stored, Surface } from './surfaces.js';
 
-/** A request that both worlds are sent. */
 export interface Sent {
   method: string;
   path: string;
@@ -68,7 +68,7 @@ export class Requests {
   private *eachChoice(surface: Surface): Generator<Parameters> {
     for (const order of surface.orders) {
       yield { sort: order, offset: '1', limit: '3' };
-      yield { sort: reverseOf(order), limit: '4', count: 'estimated' };
+      yield { sort: reversed(order), limit: '4', count: 'estimated' };
     }
     for (const field of surface.fields) yield { fields: field };
     for (const expand of surface.expand) yield { expand };
@@ -79,7 +79,6 @@ export class Requests {
     yield* MALFORMED;
   }
 
-  /** A query of any parameters. */
   any(): Sent {
     const { random } = this;
     const surface = random.pick(this.surfaces);
@@ -137,7 +136,7 @@ export class Requests {
     }
     const filters = conditions.map(({ path: at, operator, values }) => [
       `${at}[${operator}]`,
-      /^n?in$/.test(operator) ? values.map(escaped).join() : String(values[0]),
+      takesList(operator) ? listed(values) : String(values[0]),
     ]);
     const all = Object.entries({ ...(Object.fromEntries(filters) as Parameters), ...parameters });
     const query = all
@@ -158,7 +157,7 @@ export class Requests {
     const valued = ({ path, operator, values }: Condition): object => {
       const kind = operator === 'exists' ? 'boolean' : filters[path];
       const typed = values.map((value) => (kind === 'number' || kind === 'boolean' ? parsed(value) : value));
-      const where = { [path]: { [operator]: /^n?in$/.test(operator) ? typed : typed[0] } };
+      const where = { [path]: { [operator]: takesList(operator) ? typed : typed[0] } };
       return random.chance(0.3) ? { not: where } : where;
     };
     const wheres = conditions.map(valued);
@@ -187,7 +186,7 @@ export class Requests {
 
   private orderOf({ orders }: Surface): string {
     const order = this.random.pick(orders);
-    return this.random.chance(0.5) ? order : reverseOf(order);
+    return this.random.chance(0.5) ? order : reversed(order);
   }
 
   private phraseOf(surface: Surface): string {
@@ -205,7 +204,7 @@ export class Requests {
       const source = random.chance(0.05) ? record.secret : this.valueAt(record, path);
       return random.chance(0.1) || source === undefined ? random.pick(NO_VALUE) : written(source);
     };
-    const count = operator === 'in' || operator === 'nin' ? 1 + random.below(4) : 1;
+    const count = takesList(operator) ? 1 + random.below(4) : 1;
     return { path, operator, values: Array.from({ length: count }, value) };
   }
 
@@ -228,7 +227,6 @@ export class Requests {
   }
 }
 
-/** Cursors that are remembered. */
 const MAX_CURSORS = 200;
 
 /** Parameters that are sent with reads; all to a list. */
@@ -237,14 +235,7 @@ const TAKEN: Partial<Record<string, RegExp>> = {
   '/:id': /^(fields|expand|archived|secret)$/,
 };
 
-function reverseOf(order: string): string {
-  return order
-    .split(',')
-    .map((key) => (key.startsWith('-') ? key.slice(1) : `-${key}`))
-    .join();
-}
-
-const escaped = (text: string) => text.replace(/[\\,]/g, '\\$&');
+const reversed = (order: string) => order.split(',').map(reverseOf).join();
 
 const written = (value: unknown) => (value instanceof Date ? value.toISOString() : String(value));
 

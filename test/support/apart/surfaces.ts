@@ -1,15 +1,7 @@
 import type { CrudOptions } from '../../../src/common/crud/index.js';
 import { postsCrud } from '../../../src/posts/posts.crud.js';
+import type { OPERATORS } from '../query-words.js';
 import type { Made } from '../resource.js';
-
-/** Kinds of values, each with the operators that the grammar of queries gives it. */
-export const OPERATORS = {
-  string: ['eq', 'ne', 'in', 'nin', 'exists', 'contains', 'startsWith'],
-  number: ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'],
-  timestamp: ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'],
-  boolean: ['eq', 'ne', 'exists'],
-  identifier: ['eq', 'ne', 'in', 'nin', 'exists'],
-} as const;
 
 type Kind = keyof typeof OPERATORS;
 
@@ -30,7 +22,6 @@ export const REFERENCES: Readonly<Record<string, string>> = {
 
 /** What a resource lets clients ask for. */
 export interface Surface {
-  /** Name of its collection. */
   name: string;
   /** Path of its routes; `:vaultId` stands for that of a vault. */
   path: string;
@@ -47,7 +38,6 @@ export interface Surface {
   input: readonly string[];
 }
 
-/** A record as it is stored. */
 export type Stored = Readonly<Record<string, unknown>>;
 
 /**
