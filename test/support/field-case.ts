@@ -9,6 +9,7 @@ import {
 } from '../../src/common/fields/index.js';
 import { definitionOf } from '../../src/common/fields/store-of.js';
 import { fault, faultsOf } from './faults.js';
+import { withFields } from './resource.js';
 
 /** A field decorator, what it does with values, and its description. */
 export interface FieldCase extends Partial<FieldDescription> {
@@ -40,13 +41,8 @@ export const DATE: JsonSchema = { type: 'string', format: 'date-time' };
 export const STRANGERS = [[], {}, [[]], { $ne: 1 }, () => 1, Symbol('x')];
 
 /** A class with the one field "value". */
-export function classWith(...decorators: PropertyDecorator[]): Type<{ value: unknown }> {
-  class Input {
-    value!: unknown;
-  }
-  for (const decorate of decorators.reverse()) decorate(Input.prototype, 'value');
-  return Input;
-}
+export const classWith = (...decorators: PropertyDecorator[]) =>
+  withFields(class Input {}, { value: decorators.reverse() }) as Type<{ value: unknown }>;
 
 /** Runs cases, by their names: what is taken, what is refused and how, and the description of the field. */
 export function describeFields(cases: Record<string, FieldCase>): void {

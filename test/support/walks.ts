@@ -1,6 +1,5 @@
 import type { TestApp, TestRequest } from './test-app.js';
 
-/** One page as it comes. */
 export interface CursorPage {
   results: { _id: string }[];
   count?: number;
@@ -60,6 +59,12 @@ export async function walkBack(walk: Walk, from: CursorPage): Promise<string[]> 
     ids.unshift(...idsOf(page));
   }
   return ids;
+}
+
+/** The targets of a `Link` header by their relations (RFC 8288). */
+export function linksOf(headers: Headers): Record<string, string> {
+  const links = (headers.get('link') ?? '').matchAll(/<([^>]+)>; rel="(\w+)"(?:, |$)/gy);
+  return Object.fromEntries([...links].map(([, target = '', rel = '']) => [rel, target]));
 }
 
 /** Every order that a resource declares, as its own error lists them. */

@@ -3,7 +3,8 @@ import type { TestApp, TestResponse } from './test-app.js';
 /** An identifier, in a whole record. */
 export const ID = expect.stringMatching(/^[0-9a-f]{24}$/) as string;
 
-const TIMESTAMP = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string;
+/** RFC 3339, UTC, milliseconds. */
+export const TIMESTAMP = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string;
 
 /** What every record has besides its own fields. */
 export const KEPT = { _id: ID, createdAt: TIMESTAMP, updatedAt: TIMESTAMP };

@@ -25,6 +25,16 @@ const parcels = feature({ name: 'parcels', ...titled, isolationFields: { count: 
 /** A count of all records is an aggregation, one with a condition is not. */
 const COUNT = expect.stringMatching(/^(aggregate|count)$/) as string;
 
+type Read = [what: string, method: string, suffix: string, commands: string[], body?: object];
+/** Reads of a tenant's posts, the archived ones alone or among the live ones. */
+const OF_ARCHIVE = ['archived=only', 'archived=include'].flatMap((archived): Read[] => [
+  [`read the list with ${archived}`, 'GET', `?${archived}`, ['find']],
+  [`read a page with ${archived}`, 'GET', `?${archived}&offset=5&limit=5`, [COUNT, 'find']],
+  [`read a page with ${archived} by time`, 'GET', `?${archived}&sort=-deletedAt&limit=5`, [COUNT, 'find']],
+  [`read the list with ${archived} by title`, 'GET', `?${archived}&sort=title`, ['find']],
+  [`count with ${archived}`, 'GET', `/count?${archived}`, [COUNT]],
+]);
+
 function expectNoScan(plans: QueryPlan[]): void {
   const stages = expect.not.arrayContaining([expect.stringMatching(/^(COLLSCAN|SORT|\$sort)$/)]) as string[];
   for (const plan of plans) expect(plan).toEqual({ ...plan, stages });
@@ -68,10 +78,11 @@ describe.each([
     expectNoScan(found);
   }
 
-  it.each<[what: string, method: string, suffix: string, commands: string[], body?: object]>([
+  it.each<Read>([
     ['read the list, newest first,', 'GET', '', ['find']],
     ['read a page, and count behind it,', 'GET', '?offset=20&limit=20', [COUNT, 'find']],
-    ...(isHandwritten ? [] : [['count', 'GET', '/count', [COUNT]] as [string, string, string, string[]]]),
+    ...(isHandwritten ? [] : [['count', 'GET', '/count', [COUNT]] as Read]),
+    ...(resource === 'posts' ? OF_ARCHIVE : []),
     ['get one record', 'GET', '/:id', ['find']],
     ['update', 'PATCH', '/:id', ['findAndModify'], { title: 'Changed' }],
   ])('%s by an index', async (_what, method, suffix, commands, body) => {

@@ -3,12 +3,7 @@ import { commandsOf } from '../../support/sent-commands.js';
 import { expectInvalid } from '../../support/problems.js';
 import { acme as token } from '../../support/tenants.js';
 import { useTestApp } from '../../support/test-app.js';
-
-/** The targets of a `Link` header by their relations (RFC 8288). */
-function linksOf(headers: Headers): Record<string, string> {
-  const links = (headers.get('link') ?? '').matchAll(/<([^>]+)>; rel="(\w+)"(?:, |$)/gy);
-  return Object.fromEntries([...links].map(([, target = '', rel = '']) => [rel, target]));
-}
+import { linksOf } from '../../support/walks.js';
 
 const app = useTestApp();
 

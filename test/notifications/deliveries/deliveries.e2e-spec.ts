@@ -18,10 +18,9 @@ import { forgetAnswers } from '../../support/replays.js';
 import { ACME, acme, globex } from '../../support/tenants.js';
 import type { TestResponse } from '../../support/test-app.js';
 import { subscriber, SUBSCRIPTIONS, useWebhookApp } from '../../support/webhooks.js';
-import { ID } from '../../support/whole-records.js';
+import { ID, TIMESTAMP } from '../../support/whole-records.js';
 
 const NOBODY = '0123456789abcdef01234567';
-const TIMESTAMP = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string;
 const EVENT_ID = expect.stringMatching(/^evt_[0-9a-f]{24}$/) as string;
 const PENDING = { _id: ID, event: 'evt_1', type: 'posts.created', status: 'pending', attempts: [] };
 const AT = new Date('2026-01-31T09:00:00.120Z');

@@ -2,12 +2,10 @@ import { type Violation } from '../../../src/common/errors/index.js';
 import type { CrudContract } from '../crud-contract.js';
 import { fault } from '../faults.js';
 import type { TestResponse } from '../test-app.js';
+import { ID, KEPT } from '../whole-records.js';
 
 /** An identifier that no record has. */
 export const NOBODY = '0123456789abcdef01234567';
-export const ID = /^[0-9a-f]{24}$/;
-/** RFC 3339, UTC, milliseconds. */
-const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 type Headers = Record<string, string>;
 
@@ -28,7 +26,7 @@ export function clientOf(contract: CrudContract) {
     /** Creates a record, by default one with every field, and gives its id. */
     async create(body: object = full): Promise<string> {
       const response = await client.post(body);
-      expect(response).toMatchObject({ status: 201, body: { _id: expect.stringMatching(ID) } });
+      expect(response).toMatchObject({ status: 201, body: { _id: ID } });
       return response.body._id as string;
     },
     /** Creates records one after another and gives their ids, newest first. */
@@ -37,26 +35,17 @@ export function clientOf(contract: CrudContract) {
       for (let i = 0; i < howMany; i++) ids.unshift(await client.create({ title: `Record ${i}` }));
       return ids;
     },
-    /** Reads a record and its revision. */
     async read(id: string) {
       const { status, body, headers } = await client.get(`/${id}`);
       expect(status).toBe(200);
       return { record: body as Record<string, unknown>, etag: headers.get('etag') ?? '' };
     },
-    /** Creates a record with every field and reads it. */
     async created() {
       const id = await client.create();
       return { id, ...(await client.read(id)) };
     },
     /** The record that a body makes, as every response shows it. */
-    recordOf: (sent: object, id: unknown = expect.stringMatching(ID)) => ({
-      _id: id,
-      ...contract.defaults,
-      ...sent,
-      createdAt: expect.stringMatching(TIMESTAMP),
-      updatedAt: expect.stringMatching(TIMESTAMP),
-    }),
-    /** The fault of a field that is not an input. */
+    recordOf: (sent: object, _id: unknown = ID) => ({ ...KEPT, _id, ...contract.defaults, ...sent }),
     notInput: (field: string): Violation =>
       fault(`/${field}`, `is not an input field. Allowed: ${['title', ...contract.optional].join(', ')}.`),
   };
