@@ -88,10 +88,11 @@ describe('the lines of requests', () => {
 
   const linesOf = (requestId: string) => app.logLines.filter((line) => line.requestId === requestId);
 
-  it('say who asked for what, from where, when in UTC, and why it was refused', async () => {
+  it('say who asked for what, from where, when in UTC, and why it was refused, but no query and no token', async () => {
     const token = tokenOf(ACME, { sub: 'emma' });
     const path = '/posts/api/665f1c2ab7e3a90d4c8b9999';
     const before = new Date().toISOString();
+    await app.get('/posts/api?limit=17', { token });
     await app.patch(path, { title: 'New' }, { token, headers: { 'X-Request-Id': 'refused' } });
     const request = { requestId: 'refused', method: 'PATCH', path, address: '127.0.0.1' };
     const answer = { status: 404, code: 'RECORD_NOT_FOUND', ms: expect.any(Number), msg: 'answered' };
@@ -101,6 +102,8 @@ describe('the lines of requests', () => {
     const time = String(linesOf('refused')[0]?.time);
     expect(new Date(time).toISOString()).toBe(time);
     expect(time >= before).toBe(true);
+    for (const secret of ['limit=17', token.split('.')[1]])
+      expect(JSON.stringify(app.logLines)).not.toContain(secret);
   });
 
   it('say for every token whose it is, or that it was refused and why', async () => {

@@ -118,7 +118,7 @@ describe('of hundreds of routes', () => {
 
 describe('a path that does not exist', () => {
   const UNKNOWN = ['/nothing', '/todo', '/todos/665f1c2ab7e3a90d4c8b4567/more', '/posts', '/api/posts'];
-  const OUTSIDE = ['/.env', '/docs/../package.json'];
+  const OUTSIDE = ['/.env', '/docs/../package.json', '/docs/%2e%2e/package.json', '/docs/nothing.js'];
   const AMONG_MANY = [`/things-${CONTROLLERS}`, `/${last}`, last.toUpperCase()];
   const BELOW = ['/', '/1/parts', '/1/parts/', '/1/parts/2/3'].map((path) => last + path);
   it.each([...UNKNOWN, ...OUTSIDE, ...AMONG_MANY, ...BELOW])('is a 404: %s', async (path) => {

@@ -164,10 +164,3 @@ describe("a ValidationPipe's messages name their fields", () => {
     );
   });
 });
-
-describe('refusals by the server itself keep its own words', () => {
-  it.each(['/nothing', '/docs/%2e%2e/package.json', '/docs/nothing.js'])('%s: 404', async (path) => {
-    const { status, body } = await app.get(path);
-    expect([status, body.code]).toEqual([404, 'PATH_NOT_FOUND']);
-  });
-});
