@@ -20,7 +20,7 @@ const ROOMS = {
   query: {
     mutate: ['src/common/crud/query/*.ts'],
     tests: [
-      'test/crud/query/(cursor|expand|filter-properties|hostile|page-param|query-body|query-string|referred)',
+      'test/crud/query/(cursor|expand|filter-properties|hostile|page-param|query-body|referred)',
       'test/crud/(platform/own-routes|routes/own-chains)',
       'test/posts/archive',
     ],

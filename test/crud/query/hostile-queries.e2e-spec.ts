@@ -60,7 +60,16 @@ describe('hostile queries', () => {
   });
 
   it.each([
-    ['a lone surrogate', 'title=%ED%A0%80'],
+    ...['%', 'title=%', 'title=%zz', 'title=%E4', 'title=%FF', '%FF=x', 'title=%ED%A0%80', 'title=%C0%80'],
+    'limit=1&title=%F4%90%80%80',
+  ])('%s is not UTF-8', async (query) => {
+    const response = await raw(query);
+    expectProblem(response, 400);
+    const detail = 'The URL is not valid. Percent-encode its special characters in UTF-8.';
+    expect(response.body.detail).toBe(detail);
+  });
+
+  it.each([
     ['10,000 parameters', 'a&'.repeat(5_000) + 'a=&'.repeat(5_000)],
     ['1,000 parameters', 'a=&'.repeat(1_000)],
     ['a megabyte', `title=${'x'.repeat(1_000_000)}`],
@@ -79,6 +88,9 @@ describe('hostile queries', () => {
     const detail = 'A query has at most 20 conditions. Leave some out.';
     expect([status, body.errors[0].detail]).toEqual([400, detail]);
     expect((await app.get(`/todos?title[in]=${Array(100).fill('a').join()}`)).status).toBe(200);
+    const codeOf = async (count: number) =>
+      (await raw(Array.from({ length: count }, (_, i) => `a${i}=`).join('&'))).body.code as unknown;
+    expect([await codeOf(200), await codeOf(201)]).toEqual(['VALIDATION_FAILED', 'MALFORMED_REQUEST']);
   });
 
   it.each([
