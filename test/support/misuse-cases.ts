@@ -55,7 +55,6 @@ const noDate = (field: string) =>
 const absent = (route: string) =>
   `routes.${route} changes a route that is not there. Remove it, or see disable, archive, bulk and import.`;
 
-/** Archives that are wrong. */
 const ARCHIVE_CASES: MisuseCases = {
   'archive must be an object. It takes field.': [{ archive: null }, { archive: 'deletedAt' }],
   'archive has no "fild". It takes field.': { archive: { fild: 'deletedAt' } },
@@ -132,6 +131,9 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
       input: Plain,
     },
     [unvalidated('mood', 'HalfValidated')]: { input: wrong.HalfValidated },
+    [unvalidated('mood', 'Inheriting')]: { input: wrong.Inheriting },
+    [unvalidated('mood', 'Picking')]: { input: wrong.Picking },
+    [unvalidated('mood', 'Documented')]: { input: wrong.Documented },
     [unvalidated('mood', 'Initialised')]: { input: { create: NoteInput, update: wrong.Initialised } },
     'Keeping has a field "updatedAt", which the service sets itself. Remove it.': { input: wrong.Keeping },
     'the input field "text" is a list, which Note.text, of the schema type String, cannot hold.': {

@@ -1,4 +1,5 @@
 import { Prop, Schema } from '@nestjs/mongoose';
+import { ApiProperty, PickType } from '@nestjs/swagger';
 import { Types } from 'mongoose';
 import { type CrudOptions, IsNested, IsReference, IsText } from '../../src/index.js';
 
@@ -49,6 +50,13 @@ export const cycle = 'Pass it; if it is imported from a file that imports this o
 export class Plain {}
 export class HalfValidated extends NoteInput {
   @Prop() mood!: string;
+}
+export class Inheriting extends HalfValidated {}
+export class Picking extends PickType(NoteInput, ['text']) {
+  mood!: string;
+}
+export class Documented extends NoteInput {
+  @ApiProperty() mood!: string;
 }
 export class Initialised extends NoteInput {
   mood = 'fine';

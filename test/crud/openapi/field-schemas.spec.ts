@@ -1,19 +1,11 @@
 import { Body, Controller, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { Prop } from '@nestjs/mongoose';
-import {
-  ApiProperty,
-  DocumentBuilder,
-  OmitType,
-  PartialType,
-  PickType,
-  SwaggerModule,
-} from '@nestjs/swagger';
+import { DocumentBuilder, OmitType, PartialType, PickType, SwaggerModule } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { fieldsOf, unvalidatedFieldsOf } from '../../../src/common/fields/index.js';
+import { fieldsOf } from '../../../src/common/fields/index.js';
 import { IsListOf, IsNested, IsText, jsonSchemaOf, schemaOf } from '../../../src/index.js';
-import { Product, ProductInput } from '../../support/product-input.js';
+import { ProductInput } from '../../support/product-input.js';
 
 /** A closed object; without required fields, like a merge patch, unless some are named. */
 const object = (properties: object, required?: string[]) => ({
@@ -118,29 +110,6 @@ describe('fieldsOf', () => {
       'The nested class of Broken.part is undefined. Two files that import each other do that: move one class.',
     );
   });
-});
-
-it('unvalidatedFieldsOf names the fields that no validator knows, inherited and mapped ones, too', () => {
-  class Forgetful {
-    @IsText({ max: 5 }) known!: string;
-    @IsOptional() anything?: unknown;
-    @ApiProperty() documented!: string;
-    @Prop({ type: String }) stored!: string;
-    bare!: string;
-    started = 1;
-    method() {}
-  }
-  class Derived extends Forgetful {
-    @IsText({ max: 5 }) other!: string;
-  }
-  class Picked extends PickType(ProductInput, ['name']) {
-    extra!: string;
-  }
-  const forgotten = ['documented', 'stored', 'bare', 'started'];
-  expect([Forgetful, Derived].map(unvalidatedFieldsOf)).toEqual([forgotten, forgotten]);
-  expect(unvalidatedFieldsOf(Picked)).toEqual(['extra']);
-  expect(unvalidatedFieldsOf(ProductInput)).toEqual([]);
-  expect(unvalidatedFieldsOf(Product)).toEqual(['tenant', 'shout']);
 });
 
 it('the explorer shows every field, and nested classes as separate schemas', async () => {
