@@ -6,7 +6,7 @@ const ROOMS = {
   tenancy: {
     mutate: ['src/common/tenancy/*.ts'],
     tests: [
-      'test/tenancy/(tokens|token-scopes|typed-claims|isolation-sources|scopes-fail-closed|key-sets)',
+      'test/tenancy/(tokens|typed-claims|isolation-sources|scopes-fail-closed|key-sets)',
       'test/tenancy/who-may-do-what',
     ],
   },

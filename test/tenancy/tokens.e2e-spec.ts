@@ -1,13 +1,15 @@
+import { ExamplesModule } from '../../examples/examples.module.js';
 import {
   expectInvalid,
   expectInvalidToken,
   expectNoTenant,
+  expectProblem,
   expectUnauthenticated,
 } from '../support/problems.js';
 import { requestsOf } from '../support/requests-of.js';
 import { ACME, acme, forgedToken, globex, GLOBEX, goodClaims } from '../support/tenants.js';
 import { inSeconds, TEST_SECRET, tokenOf } from '../support/tenants.js';
-import { type TestResponse, useTestApp } from '../support/test-app.js';
+import { createTestApp, type TestApp, type TestResponse, useTestApp } from '../support/test-app.js';
 
 const PATH = '/posts/api';
 const ATTACKERS = 'the attacker chose this';
@@ -213,4 +215,48 @@ describe('the tenant', () => {
     await ofGlobex.send('POST', PATH, POST, headers);
     expect((await stored()).map(({ tenant }) => String(tenant)).sort()).toEqual([ACME, GLOBEX]);
   });
+});
+
+const write = (app: TestApp, token: string) => app.post(PATH, POST, { token });
+
+describe('a configured scope', () => {
+  const app = useTestApp({ env: { JWT_SCOPE: 'posts:write' } });
+  beforeEach(() => app.empty());
+
+  it.each<object>([
+    { scope: 'posts:write' },
+    { scope: 'openid posts:write' },
+    { scp: ['openid', 'posts:write'] },
+    { scp: 'posts:write' },
+  ])('lets a token write that has %j', async (claims) => {
+    expect((await write(app, tokenOf(ACME, { ...claims }))).status).toBe(201);
+  });
+
+  it.each<object>([
+    {},
+    { scope: '' },
+    { scope: 'posts:read' },
+    { scope: 'posts:write:none' },
+    { scope: { includes: 'posts:write' } },
+    { scope: 'posts:read', scp: 'posts:write' },
+    { scp: [['posts:write']] },
+  ])('refuses a token that has %j, also for reads that need a token', async (claims) => {
+    const token = tokenOf(ACME, { ...claims });
+    const detail = 'The token must have the scope "posts:write". Ask the issuer for one with it.';
+    const challenge = 'Bearer error="insufficient_scope", scope="posts:write"';
+    for (const target of [PATH, '/subscriptions', '/events', `${PATH}?archived=only`]) {
+      const answer = target === PATH ? await write(app, token) : await app.get(target, { token });
+      const instance = target.replace(/\?.*/, '');
+      expectProblem(answer, { status: 403, code: 'INSUFFICIENT_SCOPE', detail, instance });
+      expect(answer.headers.get('www-authenticate')).toBe(challenge);
+    }
+    expect((await app.get(PATH)).body).toEqual([]);
+  });
+});
+
+it('a configured scope applies to the examples, too', async () => {
+  await using app = await createTestApp({ env: { JWT_SCOPE: 'shop' }, root: ExamplesModule.forRoot });
+  const count = (scope: string) => app.get('/categories/count', { token: tokenOf(ACME, { scope }) });
+  expect(await count('')).toMatchObject({ status: 403, body: { code: 'INSUFFICIENT_SCOPE' } });
+  expect((await count('shop')).status).toBe(200);
 });
