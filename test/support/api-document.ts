@@ -1,7 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 
-/** A query parameter in the OpenAPI document. */
 interface ParameterObject {
   name: string;
   in: string;

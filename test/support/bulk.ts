@@ -11,7 +11,6 @@ export class NoteInput {
   @IsText({ max: 40, optional: true }) sku?: string;
 }
 
-/** Sends one bulk request to a resource. */
 export const bulk = (app: TestApp, path: string, operations: unknown[], token?: string) =>
   app.post(`${path}/bulk`, { operations }, { token });
 
@@ -21,11 +20,8 @@ export const results = (response: TestResponse) =>
     code === undefined ? status : `${String(status)} ${String(code)}`,
   );
 
-/** The identifier of each result. */
 export const ids = ({ body }: TestResponse) => each(body.results, '_id') as string[];
 
-/** An operation that creates a note. */
 export const create = (text: string, sku?: string) => ({ create: { text, sku } });
 
-/** An operation that creates a todo. */
 export const titled = (title: string) => ({ create: { title } });

@@ -17,7 +17,6 @@ export function newDelivery(given: Partial<NewDelivery> = {}): NewDelivery {
   return { event: eventId(), ...ids, type: 'posts.created', ...given };
 }
 
-/** So many of them. */
 export const newDeliveries = (length: number, given?: Partial<NewDelivery>): NewDelivery[] =>
   Array.from({ length }, () => newDelivery(given));
 
@@ -46,13 +45,10 @@ export async function storeSubscription(app: TestApp, members: object = {}) {
   return stored as NonNullable<typeof stored>;
 }
 
-/** The queue as it is stored. */
 export const deliveriesOf = ({ database }: TestApp) => database.collection<QueuedDelivery>('deliveries');
 
-/** The deliveries as they are stored. */
 export const storedDeliveries = (app: TestApp) => deliveriesOf(app).find().sort({ _id: 1 }).toArray();
 
-/** The only delivery that is stored. */
 export async function onlyDelivery(app: TestApp) {
   const [only, ...others] = await storedDeliveries(app);
   if (!only || others.length > 0) throw new Error(`There are ${others.length} others`);

@@ -50,7 +50,6 @@ const unstorable = (keys: string, one: string, other: string) =>
 const unique = { unique: true };
 const both = { ...reader, ...writer };
 
-/** Indexes of two lists. */
 export const LIST_INDEX_CASES: MisuseCases = {
   [unstorable('tags, readers', 'tags', 'readers')]: lists({ tags: 1, readers: -1 }),
   [unstorable('visits.notes, visits.0.tags', 'visits.notes', 'visits.tags')]: lists({

@@ -13,7 +13,6 @@ const Linked = kind({ next: IsReference(() => Note) });
 const kinds = { long: Long, linked: Linked };
 const isolationFields = { all: { tenant: currentTenant } };
 
-/** Kinds that are wrong, by the sentence. */
 export const KIND_CASES: MisuseCases = {
   ...of('kinds', {
     ' must be an object, such as { seasonal: SeasonalInput, weekday: WeekdayInput }.': [Long],

@@ -51,7 +51,6 @@ export function useUnhurriedReaders(app: TestApp) {
   return { start, endAll };
 }
 
-/** Reads the rest of a stream. */
 export async function restOf(response: Readable): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);

@@ -9,7 +9,6 @@ export interface ExpectedProblem {
   /** @default that of the error table */
   title?: string;
   detail: string;
-  /** Path of the request. */
   instance: string;
   errors?: Violation[];
 }
@@ -42,33 +41,28 @@ export function expectInvalid(response: TestResponse, instance: string, ...error
   expectProblem(response, { status: 400, code: 'VALIDATION_FAILED', detail, instance, errors });
 }
 
-/** Asserts the 404 of a record that is not there for the caller. */
 export function expectNotFound(response: TestResponse, instance: string, label: string): void {
   expectProblem(response, { status: 404, code: 'RECORD_NOT_FOUND', detail: `${label} not found`, instance });
 }
 
-/** Asserts the 400 of a path whose identifier is none. */
 export function expectInvalidId(response: TestResponse, instance: string, parameter = 'id'): void {
   const detail = 'The id must be 24 hexadecimal digits.';
   const errors = [{ parameter, detail }];
   expectProblem(response, { status: 400, code: 'INVALID_ID', detail, instance, errors });
 }
 
-/** Asserts the 401 of a request without credentials. */
 export function expectUnauthenticated(response: TestResponse, instance: string): void {
   const detail = 'This operation needs a token: send "Authorization: Bearer <token>".';
   expectProblem(response, { status: 401, code: 'UNAUTHENTICATED', detail, instance });
   expect(response.headers.get('www-authenticate')).toBe('Bearer');
 }
 
-/** Asserts the 401 of a token that does not verify. */
 export function expectInvalidToken(response: TestResponse, instance: string): void {
   const detail = 'The token does not verify or has expired. Get a new one.';
   expectProblem(response, { status: 401, code: 'INVALID_TOKEN', detail, instance });
   expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
 }
 
-/** Asserts the 403 of a token without a tenant in the claim. */
 export function expectNoTenant(claim: string) {
   return (response: TestResponse, instance: string): void => {
     const detail = `The token must carry a tenant: claim "${claim}", 24 hexadecimal digits.`;
@@ -76,7 +70,6 @@ export function expectNoTenant(claim: string) {
   };
 }
 
-/** Asserts the 404 of a path that no route has. */
 export function expectNoPath(response: TestResponse, instance: string): void {
   const detail = 'There is no such path. Check it.';
   expectProblem(response, { status: 404, code: 'PATH_NOT_FOUND', detail, instance });

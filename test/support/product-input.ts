@@ -10,16 +10,13 @@ import {
   IsWholeNumber,
 } from '../../src/common/fields/index.js';
 
-/** Target of a reference. */
 export class Category {}
 
-/** A nested object. */
 export class Dimensions {
   @IsWholeNumber({ min: 1, max: 500 }) width!: number;
   @IsWholeNumber({ min: 1, max: 500, optional: true }) depth?: number;
 }
 
-/** An entry of a list. */
 export class Variant {
   @IsText({ min: 1, max: 20 }) sku!: string;
   @IsDecimal({ scale: 2 }) price!: string;

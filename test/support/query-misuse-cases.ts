@@ -57,7 +57,6 @@ export const GOOD_QUERIES: object[] = [
   { ...boxed, output: View, query: { filter: ['text', '_id'] } },
 ];
 
-/** Options of queries that are wrong. */
 export const QUERY_CASES: MisuseCases = {
   ...of('query', {
     ' must be an object. It takes filter, sort, search.': [],

@@ -28,7 +28,6 @@ export class Random {
     return Array.from({ length: count }, () => this.pick(items));
   }
 
-  /** So many hexadecimal digits. */
   hex(digits: number): string {
     return Array.from({ length: digits }, () => this.below(16).toString(16)).join('');
   }

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import * as http from 'node:http';
 import * as net from 'node:net';
 
-/** A webhook as it arrived. */
 export interface Received {
   readonly path: string;
   readonly headers: Record<string, string>;
@@ -86,7 +85,6 @@ export class RawReceiver extends Loopback<net.Server> {
     return receiver.listen();
   }
 
-  /** Connections that are open at the moment. */
   get open(): number {
     return this.sockets.size;
   }

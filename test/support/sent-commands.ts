@@ -1,7 +1,6 @@
 import type { mongo } from 'mongoose';
 import type { TestApp } from './test-app.js';
 
-/** A command that the service sent to its database. */
 export interface SentCommand {
   /** Its kind and collection, such as `find products`. */
   readonly name: string;

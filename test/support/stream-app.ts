@@ -40,7 +40,6 @@ export async function appendIn(app: TestApp, { seq: _, ...event }: EventRecord):
 
 /** Writes events into the log of a database as another process of the service would. */
 export class LoggedEvents {
-  /** What was written, in order. */
   readonly all: EventRecord[] = [];
   private readonly collection: mongo.Collection<EventRecord>;
 
@@ -57,7 +56,6 @@ export class LoggedEvents {
     return records;
   }
 
-  /** Identifiers of a tenant's events, in order. */
   idsOf(tenant: string): string[] {
     return this.all.filter((event) => event.tenant === tenant).map(({ _id }) => _id);
   }

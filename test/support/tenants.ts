@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 
-/** The secret that the tests' tokens are signed with. */
 export const TEST_SECRET = 'a secret for tests, of more than 32 bytes';
 
 /** Two tenants that must never meet. */
@@ -29,5 +28,4 @@ export function forgedToken(
 export const tokenOf = (tenant: unknown, claims: Record<string, unknown> = {}) =>
   forgedToken({ alg: 'HS256' }, { ...goodClaims(), tenant, ...claims });
 
-/** Tokens of the two tenants. */
 export const [acme, globex] = [tokenOf(ACME), tokenOf(GLOBEX)];

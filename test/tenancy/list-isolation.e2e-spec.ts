@@ -1,8 +1,7 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
 import { Schema as MongooseSchema, Types } from 'mongoose';
-import { IsListOf, IsText } from '../../src/common/fields/index.js';
-import { claim, currentTenant, scopeOf } from '../../src/common/tenancy/index.js';
+import { claim, currentTenant, IsListOf, IsText, scopeOf } from '../../src/index.js';
 import { requestsOf } from '../support/requests-of.js';
 import { feature, type Made, resource } from '../support/resource.js';
 import { serviceIn, useResourceApp } from '../support/resource-app.js';

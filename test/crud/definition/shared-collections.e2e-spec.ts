@@ -1,9 +1,7 @@
 /** @mongodb */
-import { CRUD_CONNECTION } from '../../../src/common/database/index.js';
+import { CRUD_CONNECTION, CrudModule, IsText, schemaOf } from '../../../src/index.js';
 import { getModelToken, MongooseModule } from '@nestjs/mongoose';
 import { type Model, Schema as MongooseSchema } from 'mongoose';
-import { CrudModule } from '../../../src/common/crud/index.js';
-import { IsText, schemaOf } from '../../../src/common/fields/index.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { createTestApp, serviceWith } from '../../support/test-app.js';
 import { resource, type Outline } from '../../support/resource.js';

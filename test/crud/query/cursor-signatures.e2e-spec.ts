@@ -1,8 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import { IsText } from '../../../src/common/fields/index.js';
-import { currentTenant } from '../../../src/common/tenancy/index.js';
+import { currentTenant, IsText } from '../../../src/index.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
 import { expectInvalid } from '../../support/problems.js';
 import { selected } from '../../support/query-model.js';

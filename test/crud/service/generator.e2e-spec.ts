@@ -1,6 +1,5 @@
 /** @mongodb */
-import { type Changes, CrudController, CrudModule } from '../../../src/common/crud/index.js';
-import type { TenantScope } from '../../../src/common/tenancy/index.js';
+import { type Changes, CrudController, CrudModule, type TenantScope } from '../../../src/index.js';
 import { fault } from '../../support/faults.js';
 import { expectInvalid, expectInvalidId } from '../../support/problems.js';
 import { useResourceApp } from '../../support/resource-app.js';

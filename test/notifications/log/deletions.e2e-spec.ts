@@ -1,7 +1,6 @@
 /** @mongodb */
 import { Types } from 'mongoose';
-import { type Outbox, Outboxes } from '../../../src/common/crud/index.js';
-import { IsReference } from '../../../src/common/fields/index.js';
+import { IsReference, type Outbox, Outboxes } from '../../../src/index.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { OF_TENANT, resource } from '../../support/resource.js';
 import { ACME, acme as token, tokenOf } from '../../support/tenants.js';

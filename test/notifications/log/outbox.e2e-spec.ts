@@ -1,8 +1,7 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import { type Outbox, Outboxes } from '../../../src/common/crud/index.js';
-import { IsReference, IsText, schemaOf } from '../../../src/common/fields/index.js';
+import { IsReference, IsText, type Outbox, Outboxes, schemaOf } from '../../../src/index.js';
 import { PostsModule } from '../../../src/posts/posts.module.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { OF_TENANT, resource } from '../../support/resource.js';

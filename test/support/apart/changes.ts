@@ -12,7 +12,6 @@ export interface Writer {
   readonly writes?: readonly string[];
 }
 
-/** Identifiers of records, by resource. */
 export type Own = Record<string, readonly string[]>;
 
 const WORDS = ['tea', 'Tea', 'téa', 'red', 'Blue', 'a,b', '=1+1', 'x-ray'];
@@ -90,7 +89,6 @@ export class Changes {
     return { method: 'POST', path: `${path}/import`, body: lines.join('\n'), headers: NDJSON };
   }
 
-  /** A body of a create. */
   private input({ input }: Surface, people: readonly string[]): object {
     const isTaken = (name: string) => this.random.chance(name in REFERENCES ? 0.25 : 0.5);
     const names = input.filter((name) => name.endsWith('!') || isTaken(name));
