@@ -15,7 +15,7 @@ import { freshDatabaseUri } from '../support/mongodb.js';
 import { run as runToEnd, TOOLS_MS } from '../support/run.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { ACME, GLOBEX, TEST_SECRET, tokenOf } from '../support/tenants.js';
-import { parsedBody } from '../support/test-app.js';
+import { parsedBody } from '../support/send-to.js';
 
 const GUIDE = readFileSync('docs/in-your-own-application.md', 'utf8');
 

@@ -10,10 +10,7 @@ import { IsReference, IsText } from '../../dist/common/fields/index.js';
 import { currentTenant } from '../../dist/common/tenancy/index.js';
 import { start } from '../../dist/start.js';
 
-/**
- * The service with two more resources: orders, which are deleted, and their lines, which are deleted with them. As
- * the API, or as a worker with the argument `worker`.
- */
+/** The service, with orders and the lines that go with them: as the API, or as a worker by the argument `worker`. */
 class OrderInput {
   title;
 }
