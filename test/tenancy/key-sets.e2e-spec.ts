@@ -123,6 +123,7 @@ const FAULTS = Object.entries<(server: KeyServer) => void | Promise<void>>({
   'the server knows no such path': (server) => server.answer(404, '{}'),
   'the answer is not JSON': (server) => server.answer(200, '<html>'),
   'the answer is no key set': (server) => server.answer(200, '{"keys":"none"}'),
+  'the answer is larger than 1 MB': (server) => server.answer(200, `{"keys":[]}${' '.repeat(1_100_000)}`),
   'the server hangs': (server) => server.hang(),
 });
 const token = await issuerToken(key('ES256'));

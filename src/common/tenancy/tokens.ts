@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import {
   createRemoteJWKSet,
+  customFetch,
   errors,
   type JWTPayload,
   jwtVerify,
@@ -134,6 +135,8 @@ export function bearerTokenOf({ headers }: Pick<HttpRequest, 'headers'>): string
 
 /** How long a fetch may take. Unit: milliseconds. */
 const FETCH_MS = 3_000;
+/** Maximum size of the response. Unit: bytes. */
+const MAX_BYTES = 1_048_576;
 /** Age at which the keys are fetched again, so that a withdrawn key is not accepted for longer. Unit: milliseconds. */
 const FRESH_MS = 600_000;
 /** How long the keys are used if they cannot be fetched again. Unit: milliseconds. */
@@ -148,6 +151,7 @@ function keySetAt(url: URL): JWTVerifyGetKey {
     timeoutDuration: FETCH_MS,
     cooldownDuration: COOL_DOWN_MS,
     cacheMaxAge: USABLE_MS,
+    [customFetch]: boundedFetch,
   });
   let refreshAt = Date.now() + FRESH_MS;
   const warn = (error: unknown) =>
@@ -166,6 +170,20 @@ function keySetAt(url: URL): JWTVerifyGetKey {
       throw new AuthenticationUnavailableError({ cause: error });
     }
   };
+}
+
+/** Whatever the key server sends, it does not fill the memory. */
+async function boundedFetch(...request: Parameters<typeof fetch>): Promise<Response> {
+  const response = await fetch(...request);
+  let bytes = 0;
+  const bound = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (part, body) => {
+      bytes += part.length;
+      if (bytes > MAX_BYTES) body.error(new Error(`The key set is larger than ${MAX_BYTES} bytes`));
+      else body.enqueue(part);
+    },
+  });
+  return new Response(response.body?.pipeThrough(bound), response);
 }
 
 /** Errors about the key that a token names, rather than the fetch of the keys. */
