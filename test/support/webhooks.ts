@@ -1,7 +1,7 @@
 import { Types } from 'mongoose';
 import type { Variables } from '../../src/config/index.js';
 import { NotificationsModule } from '../../src/common/notifications/notifications.module.js';
-import type { TargetCheck } from '../../src/common/notifications/subscriptions/subscriptions.service.js';
+import type { ResolveName } from '../../src/common/notifications/index.js';
 import { PostsModule } from '../../src/posts/posts.module.js';
 import { rootOf } from './resource-app.js';
 import { acme } from './tenants.js';
@@ -17,13 +17,13 @@ export const WHOLE_SECRET = expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) 
 
 type Sent = Record<string, string>;
 
-/** A service with posts and notifications that resolves no names, emptied before each of the tests around. */
+/** A service with posts and notifications that asks no DNS, emptied before each of the tests around. */
 export function useWebhookApp(
   env: Variables = {},
-  checkTarget: TargetCheck = () => Promise.resolve(undefined),
+  resolve: ResolveName = () => Promise.resolve(['93.184.216.34']),
 ): TestApp {
   const targets = { allowPrivate: true, httpsOnly: false };
-  const notifications = NotificationsModule.forRoot({ worker: false, targets, checkTarget });
+  const notifications = NotificationsModule.forRoot({ worker: false, targets, sender: { resolve } });
   const app = useTestApp({ root: rootOf(PostsModule, notifications), env: { WORKER: 'off', ...env } });
   beforeEach(() => app.empty());
   return app;

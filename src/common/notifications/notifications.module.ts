@@ -15,13 +15,8 @@ import { EventFeed, STREAM_DEFAULTS, STREAM_OPTIONS, type StreamOptions } from '
 import { EventStreams } from './stream/event-streams.js';
 import { EventsController } from './stream/events.controller.js';
 import { SUBSCRIPTION_SLOTS, subscriptionsCrud } from './subscriptions/subscription.schema.js';
-import {
-  SubscriptionsController,
-  SubscriptionsService,
-  TARGET_CHECK,
-  type TargetCheck,
-} from './subscriptions/subscriptions.service.js';
-import { targetViolation, type TargetPolicy } from './webhooks/targets.js';
+import { SubscriptionsController, SubscriptionsService } from './subscriptions/subscriptions.service.js';
+import type { TargetPolicy } from './webhooks/targets.js';
 import { type SenderOptions, WebhookSender } from './webhooks/webhook-sender.js';
 import { DeliveryWorker } from './worker/delivery-worker.js';
 import { Receivers } from './worker/slots.js';
@@ -32,8 +27,6 @@ export interface NotificationsOptions {
   readonly worker?: boolean;
   /** Where webhooks may go. @default https URLs of public addresses */
   readonly targets?: Partial<TargetPolicy>;
-  /** Decides which URLs can be registered. @default by `targets` */
-  readonly checkTarget?: TargetCheck;
   /** How webhooks are sent. @default to the addresses of the DNS, trusting the authorities of Node */
   readonly sender?: SenderOptions;
   /** Limits of the live stream. @default those of {@link StreamOptions} */
@@ -59,31 +52,21 @@ export class QueueModule {}
  */
 @Module({})
 export class NotificationsModule {
-  static forRoot({
-    worker = true,
-    checkTarget,
-    sender,
-    stream,
-    ...given
-  }: NotificationsOptions = {}): DynamicModule {
+  static forRoot({ worker = true, sender, stream, ...given }: NotificationsOptions = {}): DynamicModule {
     const targets = { allowPrivate: false, httpsOnly: true, ...given.targets };
     const deliveries = CrudModule.forFeature(deliveriesCrud, {
       controller: DeliveriesController,
       service: DeliveriesService,
       imports: [QueueModule],
     });
-    const check = checkTarget ?? ((url) => targetViolation(url, targets));
+    const webhooks = { provide: WebhookSender, useFactory: () => new WebhookSender(targets, sender) };
     const subscriptions = CrudModule.forFeature(subscriptionsCrud, {
       controller: SubscriptionsController,
       service: SubscriptionsService,
-      providers: [EventTypes, { provide: TARGET_CHECK, useValue: check satisfies TargetCheck }],
+      providers: [EventTypes, webhooks],
       imports: [deliveries, QueueModule],
     });
-    const ofWorker: Provider[] = [
-      { provide: WebhookSender, useFactory: () => new WebhookSender(targets, sender) },
-      Receivers,
-      DeliveryWorker,
-    ];
+    const ofWorker: Provider[] = [webhooks, Receivers, DeliveryWorker];
     return {
       module: NotificationsModule,
       imports: [MetricsModule, QueueModule, deliveries, subscriptions],

@@ -21,15 +21,15 @@ const EVENTS =
   '"events" must be an array of 1 to 1000 distinct entries, each a string of 1 to 200 characters.';
 const KNOWN = 'posts.created, posts.updated, posts.archived, posts.restored, posts.*';
 const URL_SHAPE = '"url" must be a string of 1 to 2000 characters.';
-const REFUSED = 'The address is not a public one. Choose another.';
+const REFUSED = 'The name in the URL cannot be resolved.';
 const PRIVATE = { url: 'https://private.example.com' };
 const WHOLE = { ...KEPT, ...HOOK, enabled: true };
 
 describe('subscriptions', () => {
   const asked: string[] = [];
-  const app = useWebhookApp({}, (url) => {
-    asked.push(url);
-    return Promise.resolve(url.includes('private') ? REFUSED : undefined);
+  const app = useWebhookApp({}, (name) => {
+    asked.push(name);
+    return Promise.resolve(name.startsWith('private') ? [] : ['93.184.216.34']);
   });
   const { post, create, get, patch, act, stored } = subscriber(app);
   const at = (id: string) => `${PATH}/${id}`;

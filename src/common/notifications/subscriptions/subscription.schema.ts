@@ -38,8 +38,6 @@ export interface PreviousSecret {
   readonly secret: string;
   /** When it stops signing. */
   readonly until: Date;
-  /** Identifies the rotation, if it was requested with an `Idempotency-Key`. */
-  readonly rotation?: Types.ObjectId;
 }
 
 /** A target for the events of a tenant. */
@@ -48,11 +46,11 @@ export class Subscription extends SubscriptionChanges {
   @Prop({ type: Types.ObjectId, required: true, select: false })
   tenant!: Types.ObjectId;
 
-  /** Its own among those of the tenant, so that a limited number can exist; older ones have none. */
+  /** Its own among those of the tenant, so that a limited number can exist. */
   @Prop({ type: Number, select: false })
-  slot?: number;
+  slot!: number;
 
-  /** Position in the log of events when it was registered: it gets later ones; older ones have none. */
+  /** Position in the log of events when it was registered: it gets later ones. */
   @Prop({ type: Number, select: false })
   since?: number;
 
@@ -66,12 +64,7 @@ export class Subscription extends SubscriptionChanges {
 
   /** The recently replaced secrets, newest first. */
   @Prop({
-    type: [
-      new MongooseSchema(
-        { secret: String, until: Date, rotation: MongooseSchema.Types.ObjectId },
-        { _id: false },
-      ),
-    ],
+    type: [new MongooseSchema({ secret: String, until: Date }, { _id: false })],
     default: undefined,
     select: false,
   })

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Inject, Injectable, Param } from '@nestjs/common';
+import { Injectable, Param } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { ApiProperty } from '@nestjs/swagger';
 import { Model, Types } from 'mongoose';
@@ -28,18 +28,13 @@ import { DeliveryView } from '../deliveries/delivery.entity.js';
 import { DeliveryQueue } from '../deliveries/delivery-queue.js';
 import { EventTypes, TEST_EVENT_TYPE } from '../event-types.js';
 import { EventLog, type NewEvent } from '../log/event-log.js';
+import { WebhookSender } from '../webhooks/webhook-sender.js';
 import {
   Subscription,
   type SubscriptionChanges,
   type SubscriptionInput,
   subscriptionsCrud,
 } from './subscription.schema.js';
-
-/** Injection token of the {@link TargetCheck}. */
-export const TARGET_CHECK = Symbol('TargetCheck');
-
-/** Returns why webhooks may not be sent to a URL, as a message for the client; undefined if they may. */
-export type TargetCheck = (url: string) => Promise<string | undefined>;
 
 /** Maximum number of subscriptions of a tenant. */
 export const MAX_SUBSCRIPTIONS = 100;
@@ -65,7 +60,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     private readonly queue: DeliveryQueue,
     private readonly log: EventLog,
     private readonly types: EventTypes,
-    @Inject(TARGET_CHECK) private readonly violationOf: TargetCheck,
+    private readonly sender: WebhookSender,
   ) {
     super();
   }
@@ -112,20 +107,24 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
    * Gives a subscription a new secret. The previous one keeps signing for 24 hours, however often the secret
    * is rotated in that time; after many rotations in a day, only the last ten do.
    *
-   * @throws RecordNotFoundError if no subscription of the scope has the id
+   * @throws RecordNotFoundError if no subscription of the scope has the id, WriteConflictError if others change it
+   * all the time
    */
   async rotateSecret(scope: TenantScope, id: string): Promise<string> {
-    const reservation = scope.context.reservation;
-    if (!reservation) return this.rotate(scope, id);
-    return reservation.once('secrets', {
-      // An interrupted attempt may have rotated: its result is the secret after the one that it replaced.
-      find: async (rotation) => {
-        const { secret, previousSecrets = [] } = await this.secretsOf(scope, id);
-        const index = previousSecrets.findIndex((previous) => previous.rotation?.equals(rotation));
-        return index === 0 ? secret : previousSecrets[index - 1]?.secret;
-      },
-      insert: (rotation) => this.rotate(scope, id, rotation),
-    });
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const current = await this.secretsOf(scope, id);
+      const secret = newSecret();
+      const replaced = { secret: current.secret, until: new Date(Date.now() + OVERLAP_MS) };
+      const previousSecrets = [replaced, ...(current.previousSecrets ?? [])].slice(0, MAX_PREVIOUS);
+      try {
+        const set = { secret, previousSecrets };
+        await this.change('update', scope, id, { set }, { ifMatch: [etagOf(current)] });
+        return secret;
+      } catch (error) {
+        if (!(error instanceof PreconditionFailedError)) throw error;
+      }
+    }
+    throw new WriteConflictError();
   }
 
   /**
@@ -164,13 +163,12 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
         .read('primary')
         .lean();
       const present = await this.database.call(() => query.exec());
-      if (present.length >= MAX_SUBSCRIPTIONS) throw new TooManySubscriptionsError(MAX_SUBSCRIPTIONS);
       const taken = new Set(present.map(({ slot }) => slot));
-      // Each subscription without a slot leaves one slot less.
-      const slots = MAX_SUBSCRIPTIONS - present.filter(({ slot }) => slot === undefined).length;
-      const free = Array.from({ length: slots }, (_, slot) => slot).filter((slot) => !taken.has(slot));
+      const free = Array.from({ length: MAX_SUBSCRIPTIONS }, (_, slot) => slot).filter((n) => !taken.has(n));
+      const slot = free[Math.floor(Math.random() * free.length)];
+      if (slot === undefined) throw new TooManySubscriptionsError(MAX_SUBSCRIPTIONS);
       try {
-        return await store(free[Math.floor(Math.random() * free.length)] ?? 0);
+        return await store(slot);
       } catch (error) {
         // Another request was faster.
         if (!(error instanceof DuplicateValueError)) throw error;
@@ -187,26 +185,8 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
       return detail === undefined ? [] : [{ pointer: `/events/${i}`, detail }];
     });
     if (first) throw new ValidationError([first, ...others]);
-    const violation = typeof url === 'string' ? await this.violationOf(url) : undefined;
+    const violation = typeof url === 'string' ? await this.sender.violationOf(url) : undefined;
     if (violation !== undefined) throw new ValidationError([{ pointer: '/url', detail: violation }]);
-  }
-
-  private async rotate(scope: TenantScope, id: string, rotation?: Types.ObjectId): Promise<string> {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const current = await this.secretsOf(scope, id);
-      const secret = newSecret();
-      const until = new Date(Date.now() + OVERLAP_MS);
-      const replaced = { secret: current.secret, until, ...(rotation && { rotation }) };
-      const previousSecrets = [replaced, ...(current.previousSecrets ?? [])].slice(0, MAX_PREVIOUS);
-      const set = { secret, previousSecrets };
-      try {
-        await this.change('update', scope, id, { set }, { ifMatch: [etagOf(current)] });
-        return secret;
-      } catch (error) {
-        if (!(error instanceof PreconditionFailedError)) throw error;
-      }
-    }
-    throw new WriteConflictError();
   }
 
   /** @throws RecordNotFoundError if no subscription of the scope has the id */

@@ -1,4 +1,4 @@
-import { lookup, Resolver } from 'node:dns/promises';
+import { lookup, Resolver, TIMEOUT } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
@@ -92,26 +92,17 @@ export function isGlobal(text: string): boolean {
 export type ResolveName = (name: string) => Promise<readonly string[]>;
 
 /**
- * Error codes that leave the name to the operating system, which also knows its own names and those of its
- * search domains.
- */
-const UNKNOWN_TO_DNS = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'ESERVFAIL', 'EREFUSED']);
-
-/**
  * Queries the DNS directly: the operating system's lookup blocks one of the process's few threads for it, and
- * a name whose server never answers would delay all others.
+ * a name whose server never answers would delay all others. It is asked only for a name that the DNS does not
+ * know, since it also knows its own names and those of its search domains.
  */
-export const resolveName: ResolveName = async (name) => {
+const resolveName: ResolveName = async (name) => {
   const resolver = new Resolver({ timeout: 1_000, tries: 2 });
   const lookups = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
   const addresses = lookups.flatMap((lookup) => (lookup.status === 'fulfilled' ? lookup.value : []));
   if (addresses.length > 0) return addresses;
-  for (const lookup of lookups) {
-    if (lookup.status === 'rejected' && !UNKNOWN_TO_DNS.has(codeOf(lookup.reason))) throw lookup.reason;
-  }
+  for (const lookup of lookups)
+    if (lookup.status === 'rejected' && (lookup.reason as { code?: unknown }).code === TIMEOUT)
+      throw lookup.reason;
   return (await lookup(name, { all: true })).map(({ address }) => address);
 };
-
-function codeOf(error: unknown): string {
-  return String((error as { code?: unknown }).code);
-}

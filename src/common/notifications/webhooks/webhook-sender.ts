@@ -7,9 +7,9 @@ import {
   hostOf,
   readTarget,
   type ResolveName,
-  resolveName,
   TargetError,
   type TargetPolicy,
+  targetViolation,
 } from './targets.js';
 
 /** How long an attempt may take, from the lookup of the address to the last byte. Unit: milliseconds. */
@@ -50,7 +50,7 @@ export interface SendResult {
 
 /** Additional options of a sender. */
 export interface SenderOptions {
-  /** Resolves the names of targets. @default the DNS */
+  /** Resolves the names of targets, when they are registered and at each attempt. @default the DNS */
   readonly resolve?: ResolveName;
   /** Trusted certificate authorities. @default those of Node */
   readonly ca?: string;
@@ -65,6 +65,11 @@ export class WebhookSender {
     private readonly options: SenderOptions = {},
   ) {}
 
+  /** Why messages cannot be sent to a URL, for the client; undefined if they can. */
+  violationOf(url: string): Promise<string | undefined> {
+    return targetViolation(url, this.policy, this.options.resolve);
+  }
+
   /**
    * Sends a message once. Only a 2xx counts as delivered; redirects are not followed.
    *
@@ -76,12 +81,15 @@ export class WebhookSender {
     const end = () => ending.abort();
     const timer = setTimeout(end, attemptMs);
     stopping?.addEventListener('abort', end);
+    const aborted = new Promise<never>((_resolve, reject) => {
+      ending.signal.addEventListener('abort', () => reject(ending.signal.reason as Error));
+    });
     try {
       const url = readTarget(message.url, this.policy);
       // Looked up here and passed to the socket, so that nothing looks it up again between the check and the
       // connection.
-      const looking = addressesOf(url, this.policy, this.options.resolve ?? resolveName);
-      const addresses = await unlessAborted(looking, ending.signal);
+      const looking = addressesOf(url, this.policy, this.options.resolve);
+      const addresses = await Promise.race([looking, aborted]);
       return resultOf(await this.post(url, addresses, message, ending.signal));
     } catch (error) {
       stopping?.throwIfAborted();
@@ -188,15 +196,6 @@ function lookupOf(addresses: readonly string[]): LookupFunction {
   // Later, as every other lookup: a socket that fails while it is being made has no listener yet.
   return (_name, { all: wantsAll }, callback) =>
     setImmediate(() => (wantsAll ? callback(null, all) : callback(null, address, family)));
-}
-
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason as Error);
-    if (signal.aborted) return abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }
 
 function resultOf(status: number): SendResult {
