@@ -181,7 +181,11 @@ it.each<[string, Partial<Outline>, string]>([
   ['no function', { rules: { salary: { read: true as never } } }, 'fields.salary.read must be a function'],
   ['a searched field', { ...secret, query: { search: ['note'] } }, 'is searched'],
   ['a rule without a rule', { rules: { salary: {} } }, 'fields.salary says nothing'],
-  ['an isolating field', { rules: { tenant: { read: hasRole('hr') } } }, 'fields.tenant decides which records are found'],
+  [
+    'an isolating field',
+    { rules: { tenant: { read: hasRole('hr') } } },
+    'fields.tenant decides which records are found',
+  ],
   ['a required field', { rules: { name: { write: hasRole('hr') } } }, 'fields.name is required in a create'],
   ['public reads', { isolationFields: {} }, 'but the action get takes no token'],
   ['events with records', { ...secret, events: true }, "events: { data: 'id' }"],

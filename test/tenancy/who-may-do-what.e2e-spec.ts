@@ -210,7 +210,12 @@ const severalScopes =
   'references.above.check is "sameScope", but a caller may update records of several "tenant"';
 
 it.each<[string, Outline['isolationFields'], Partial<Outline>, string]>([
-  ['writes by either', { all: named({ text: claim('sub') }) }, {}, 'isolationFields.all must be an object of fields and sources, such as { tenant: currentTenant }; anyOf is for get and count'],
+  [
+    'writes by either',
+    { all: named({ text: claim('sub') }) },
+    {},
+    'isolationFields.all must be an object of fields and sources, such as { tenant: currentTenant }; anyOf is for get and count',
+  ],
   [
     'a field that is not there',
     { get: named({ nowhere: claim('sub') }) },

@@ -93,14 +93,15 @@ describe('a wrong class stops the start with one sentence', () => {
       expect(() => CrudModule.forFeature(notes, { controller: Pinning, service })).not.toThrow();
   });
 
-  it.each([
-    ...[undefined, null, 'notes', {}],
-  ])('a resource, or a class, that is made before its options: %j', (options) => {
-    const wrong = new Error(`CrudModule.forFeature(undefined): entity is undefined. ${cycle}`);
-    expect(() => CrudModule.forFeature(options as never)).toThrow(wrong);
-    expect(() => CrudService.for(options as never)).toThrow(wrong);
-    expect(() => CrudController(options as never)).toThrow(wrong);
-  });
+  it.each([...[undefined, null, 'notes', {}]])(
+    'a resource, or a class, that is made before its options: %j',
+    (options) => {
+      const wrong = new Error(`CrudModule.forFeature(undefined): entity is undefined. ${cycle}`);
+      expect(() => CrudModule.forFeature(options as never)).toThrow(wrong);
+      expect(() => CrudService.for(options as never)).toThrow(wrong);
+      expect(() => CrudController(options as never)).toThrow(wrong);
+    },
+  );
 });
 
 describe('resources that do not fit together stop the start with one sentence', () => {

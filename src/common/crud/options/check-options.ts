@@ -88,7 +88,9 @@ const isScope = (fields: unknown) =>
   isPlainObject(fields) && Object.keys(fields).length > 0 && Object.values(fields).every(isFunction);
 
 /** A value of another shape would isolate nothing and make the resource public: so would undefined. */
-const READ_SCOPE = defined(rule(isScope, 'an object of fields and sources, such as { tenant: currentTenant }'));
+const READ_SCOPE = defined(
+  rule(isScope, 'an object of fields and sources, such as { tenant: currentTenant }'),
+);
 
 /** A write must know whose a record is. */
 const WRITE_SCOPE = defined(
@@ -108,7 +110,10 @@ const OPTIONS: { readonly [Name in keyof Required<AnyCrudOptions>]: Check } = {
   entity: required(aClass),
   input: required((input, where, fail) => (isPlainObject(input) ? INPUT : aClass)(input, where, fail)),
   name: required(
-    rule((name) => /^[a-z][\w-]*$/i.test(String(name)), 'a word of letters, digits, - and _, such as "posts"'),
+    rule(
+      (name) => /^[a-z][\w-]*$/i.test(String(name)),
+      'a word of letters, digits, - and _, such as "posts"',
+    ),
   ),
   path: rule((path) => /^:?[\w-]+(\/:?[\w-]+)*$/.test(String(path)), 'a path, such as "posts/api"'),
   tag: text,
@@ -219,7 +224,9 @@ function checkPath({ name, path = name, parent }: AnyCrudOptions, fail: Fail): v
   const parameters = [...path.split('/'), ':id'].filter((segment) => segment.startsWith(':'));
   const twice = parameters.find((parameter, i) => parameters.indexOf(parameter) < i);
   failIf(fail, 'the path ', {
-    [`"${path}" is the service's own. Choose another path.`]: RESERVED_PATHS.includes(path.split('/', 1)[0] ?? ''),
+    [`"${path}" is the service's own. Choose another path.`]: RESERVED_PATHS.includes(
+      path.split('/', 1)[0] ?? '',
+    ),
     [`has the parameter "${twice}" twice, or it is that of the record. Give each a name of its own.`]:
       twice !== undefined,
     [`needs the parent's parameter. Write it like "posts/api/:${parent?.param}/${name}".`]:
