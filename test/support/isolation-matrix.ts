@@ -175,7 +175,7 @@ export const KINDS: Readonly<Record<string, Written>> = {
         isolatedAs: isolatedAs(action),
         ...(action === 'create' && { body: NoteInput }),
         ...(action === 'update' && { body: NotePatch }),
-        ...(ACTIONS[action].handler === 'list' && { query: ['limit', 'archived'] }),
+        ...(ACTIONS[action].handler === 'list' && { query: 'list' as const }),
         ...(action === 'count' && { response: Wrapped }),
       }),
     ],

@@ -120,7 +120,7 @@ class PhotosController extends CrudController(photos, PhotosService) {
     return new StreamableFile(Buffer.from(String(title)));
   }
 
-  @reads('word', { query: ['word'], response: Word })
+  @reads('word', { query: Word, response: Word })
   word(@Query('word') word: string) {
     return { word };
   }

@@ -69,7 +69,7 @@ describe('a wrong route stops the start with one sentence', () => {
       ': isolatedAs must be one of get, count, create, update, del.': { isolatedAs: 'list' },
       ': path must be a path, such as ":id/move".': { path: '/move' },
       ': status must be a whole number from 200 to 399.': { status: '200' },
-      ': query must be a class, a list of names, or "list".': { query: 'depth' },
+      ': query must be a class, or "list".': { query: 'depth' },
       ': errors must be a list of codes, such as "WRITE_CONFLICT", or of statuses.': { errors: ['NOPE'] },
       [`: unstored must be a list of the answer's members, such as ["secret"].`]: { unstored: 'secret' },
       [`: body is undefined. ${cycle}`]: { body: undefined },

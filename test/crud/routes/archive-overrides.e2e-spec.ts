@@ -56,7 +56,7 @@ class CardsController extends CrudController(cards) {
     return this.service.get(scope, id, { archived: 'include' });
   }
 
-  @CrudAction(cards, { method: 'GET', path: 'own', isolatedAs: 'count', query: ['archived'] })
+  @CrudAction(cards, { method: 'GET', path: 'own', isolatedAs: 'count', query: 'list' })
   async own(@CurrentScope() scope: TenantScope, @CurrentQuery() query: ListQuery) {
     return { count: await this.service.count(scope, query) };
   }

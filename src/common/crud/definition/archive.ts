@@ -1,5 +1,5 @@
 import type { Schema, SchemaType } from 'mongoose';
-import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
+import { errorMessages, type Violation } from '../../errors/index.js';
 import { type IsolationFields, isOpen } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
@@ -70,19 +70,6 @@ export function readArchived(text: string | undefined, violations: Violation[]):
     violations.push({ parameter: ARCHIVED_PARAMETER, detail });
   }
   return found;
-}
-
-/**
- * {@link readArchived} for a route whose query is not typed.
- *
- * @throws ValidationError if it is neither `only` nor `include`
- */
-export function requireArchived(query: Readonly<Record<string, unknown>>): Archived | undefined {
-  const violations: Violation[] = [];
-  const archived = readArchived(query[ARCHIVED_PARAMETER] as string | undefined, violations);
-  const [first] = violations;
-  if (first) throw new ValidationError([first]);
-  return archived;
 }
 
 /** Input of the archive's checks. */

@@ -10,6 +10,7 @@ import {
 import { flatFields, type IsolationFields } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction, CrudReference } from '../options/crud-options.js';
+import type { HookName } from '../options/option-names.js';
 import { entryTypeOf, hasMiddleware, isDeclared, listsOn, schemaOf } from './schema-paths.js';
 import { WORDS } from '../search/words.js';
 import { OUTBOX } from '../store/outbox.js';
@@ -202,14 +203,18 @@ export function isLeftToCode(field: FieldDescription, type: SchemaType | undefin
   return given === undefined && required === true;
 }
 
+/** Whether a resource has a hook. */
+export function hasHook({ hooks }: CrudDefinition, name: HookName): boolean {
+  return name in ((typeof hooks === 'function' ? hooks.prototype : hooks) as object);
+}
+
 /**
  * Checks that a create can satisfy the schema: every required field comes from the input, the scope, a default or a hook.
  * Skipped if your own service or controller may set the field.
  */
 export function checkRequired(definition: CrudDefinition, fail: Fail): void {
-  const { entity, schema, isolation, createReader, hooks, disabled } = definition;
-  const hasHook = typeof hooks === 'function' ? 'beforeCreate' in hooks.prototype : 'beforeCreate' in hooks;
-  if (hasHook || disabled.has('create')) return;
+  const { entity, schema, isolation, createReader, disabled } = definition;
+  if (hasHook(definition, 'beforeCreate') || disabled.has('create')) return;
   const given = new Set([
     ...createReader.fields.map(({ name }) => name),
     ...Object.keys(isolation.create),

@@ -16,10 +16,8 @@ export interface CrudClasses {
   readonly create: Type<object>;
   readonly update: Type<object>;
   readonly record: Type<object>;
-  /** The record as reads return it; differs from `record` if it has references that can be expanded. */
-  readonly read: Type<object>;
-  /** A record with only the requested `fields`; undefined if no field of a record is required anyway. */
-  readonly part?: Type<object>;
+  /** The record as reads return it, with references that can be expanded, whole and with only the requested `fields`. */
+  readonly reads: readonly Type<object>[];
   readonly page: Type<object>;
   /** The conditions of a query in a body. */
   readonly where: Type<object>;
@@ -60,17 +58,16 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
     kinds.map(({ shown }) => shown),
   );
   const properties = { ...ofAll.properties, ...expanded };
-  const part =
-    options.output !== undefined && !view
-      ? undefined
-      : schemaClass(`${read.name}Part`, { properties, required: ['_id'] }, view && PartialType(view));
+  // What a function shows has no required fields anyway.
+  const isOpen = options.output !== undefined && !view;
+  const part = schemaClass(`${read.name}Part`, { properties, required: ['_id'] }, view && PartialType(view));
+  const reads = isOpen ? [read] : [read, part];
   return {
     create: createClass(definition),
     update: schemaClass(`${label}Update`, updateSchema(definition)),
     record,
-    ...(part && { part }),
-    read,
-    page: schemaClass(`${label}Page`, pageSchema(part ? [read, part] : [read], list.maxLimit)),
+    reads,
+    page: schemaClass(`${label}Page`, pageSchema(reads, list.maxLimit)),
     where: whereClass(definition),
     created: createdClasses(record, definition),
   };
@@ -154,7 +151,7 @@ function createdClasses(record: Type<object>, definition: CrudDefinition): Type<
 }
 
 /** One page of records. */
-function pageSchema(records: Type<object>[], maxItems: number): JsonSchema {
+function pageSchema(records: readonly Type<object>[], maxItems: number): JsonSchema {
   const cursor = { type: 'string', nullable: true } as const;
   return {
     properties: {

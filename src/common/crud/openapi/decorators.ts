@@ -15,8 +15,7 @@ import {
   type SchemaObject,
   type SecurityRequirementObject,
 } from '@nestjs/swagger';
-import { MERGE_PATCH_TYPE } from '../../http/index.js';
-import { modelsOf, refTo } from './schema-class.js';
+import { modelsOf } from './schema-class.js';
 
 /** Everything that the document says about a route, in the terms of OpenAPI 3.0. */
 export interface Operation {
@@ -65,17 +64,4 @@ function parameterDecorator({ in: place, ...parameter }: ParameterObject): Metho
   if (place === 'header') return ApiHeader(parameter);
   const decorator = place === 'path' ? ApiParam : ApiQuery;
   return decorator({ ...options, schema: schema as SchemaObject });
-}
-
-export function createBody(type: Type<unknown>): Operation['body'] {
-  return { schema: refTo(type) };
-}
-
-export function updateBody(type: Type<unknown>): Operation['body'] {
-  return {
-    types: ['application/json', MERGE_PATCH_TYPE],
-    schema: refTo(type),
-    description:
-      'JSON Merge Patch (RFC 7396): only the supplied fields change; null removes an optional one.',
-  };
 }

@@ -4,10 +4,9 @@ import { ApiProblems, ApiProblemsOf, type ErrorCode, LOAD_ERRORS } from '../../e
 import { MERGE_PATCH_TYPE, NDJSON_TYPE } from '../../http/index.js';
 import { type IsolationFields, isOpen, needsToken } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import { hasHook } from '../definition/check-fields.js';
 import { defineCrud } from '../definition/define-crud.js';
 import { fieldsOf, isClass, jsonSchemaOf } from '../../fields/index.js';
-import { filtersOf } from '../query/read-query.js';
-import { ARCHIVED_PARAMETER } from '../definition/archive.js';
 import type { AnyCrudOptions, CrudHandler } from '../options/crud-options.js';
 import {
   returnsRecord,
@@ -25,14 +24,12 @@ import {
   takesInput,
 } from '../routes/routes.js';
 import { type CrudClasses, createClasses } from './create-classes.js';
-import { createBody, documented, type Operation, updateBody } from './decorators.js';
+import { documented, type Operation } from './decorators.js';
 import {
-  ARCHIVED_QUERY,
   idParameter,
   IDEMPOTENCY_KEY,
   IF_MATCH,
   IF_NONE_MATCH,
-  inQuery,
   ofField,
   PREFER,
   readParameters,
@@ -50,9 +47,6 @@ import {
 } from './responses.js';
 import { anyOf, documentedClass, refTo, schemaClass } from './schema-class.js';
 
-/** The methods that OpenAPI 3.0 and 3.1 have. */
-const DOCUMENTED: readonly string[] = ['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH', 'TRACE'];
-
 /** Everything that the OpenAPI document says about a route, as decorators of its handler. */
 export function documentRoute(
   route: Route,
@@ -61,7 +55,7 @@ export function documentRoute(
 ): MethodDecorator[] {
   const { definition } = resource;
   // OpenAPI before 3.2 has no such operation.
-  if (!DOCUMENTED.includes(RequestMethod[route.method])) return [ApiExcludeEndpoint()];
+  if (RequestMethod[route.method] === 'QUERY') return [ApiExcludeEndpoint()];
   const isolation = isolationOfHandler(resource, route.handler);
   return [
     documented({
@@ -130,9 +124,8 @@ function contentTypesOf({ body, consumes, method }: Route): readonly string[] {
 }
 
 /** Whether a route takes `archived`, which requires a token even if the rest of the route is public. */
-function takesArchived({ query, queryType, reads }: Route, { archive }: CrudDefinition): boolean {
-  const isNamed = !queryType && query.includes(ARCHIVED_PARAMETER);
-  return archive !== undefined && (reads !== undefined || isNamed);
+function takesArchived({ reads }: Route, { archive }: CrudDefinition): boolean {
+  return archive !== undefined && reads !== undefined;
 }
 
 function pathParameters(route: Route, { path, label, parent }: CrudDefinition): ParameterObject[] {
@@ -145,13 +138,10 @@ function pathParameters(route: Route, { path, label, parent }: CrudDefinition): 
   });
 }
 
-function queryParameters(route: Route, definition: CrudDefinition): ParameterObject[] {
-  const archived = takesArchived(route, definition) ? [ARCHIVED_QUERY] : [];
-  if (route.body === 'query') return [];
-  if (route.reads) return [...readParameters(route.reads, definition), ...archived];
-  if (route.queryType) return fieldsOf(route.queryType).map((field) => ofField(field, 'query'));
-  const others = route.query.filter((name) => archived.length === 0 || name !== ARCHIVED_PARAMETER);
-  return [...others.map((name) => inQuery(name, undefined, { type: 'string' })), ...archived];
+function queryParameters({ body, query, reads }: Route, definition: CrudDefinition): ParameterObject[] {
+  if (body === 'query') return [];
+  if (reads) return readParameters(reads, definition);
+  return query ? fieldsOf(query).map((field) => ofField(field, 'query')) : [];
 }
 
 function headerParameters(route: Route, definition: CrudDefinition): ParameterObject[] {
@@ -181,21 +171,28 @@ function mayLackValue(fields: IsolationFields): boolean {
 
 function bodyOf(route: Route, definition: CrudDefinition, classes: CrudClasses): Operation {
   const { body, consumes } = route;
-  const input = inputOf(definition, route);
-  if (consumes !== undefined) return { body: { types: [consumes], schema: {} } };
-  if (body instanceof Shape) {
-    const type = input
-      ? classes.update
-      : schemaClass(`${body.type.name}Patch`, jsonSchemaOf(body.type, { partial: true }));
-    return { body: updateBody(type), models: [type] };
-  }
+  const types = contentTypesOf(route).toSorted();
+  if (consumes !== undefined) return { body: { types, schema: {} } };
   if (body === 'query') return { body: queryBody(definition, classes.where), models: [classes.where] };
-  if (body === 'update') return { body: updateBody(classes.update), models: [classes.update] };
-  if (body === 'create' || (input && definition.kinds))
-    return { body: createBody(classes.create), models: [classes.create] };
-  if (!isClass(body)) return {};
-  const type = documentedClass(body);
-  return { body: createBody(type), models: [type] };
+  const type = bodyClassOf(route, definition, classes);
+  if (!type) return {};
+  const isPatch = body === 'update' || body instanceof Shape;
+  return {
+    models: [type],
+    body: { types, schema: refTo(type), ...(isPatch && { description: PATCH_DESCRIPTION }) },
+  };
+}
+
+const PATCH_DESCRIPTION =
+  'JSON Merge Patch (RFC 7396): only the supplied fields change; null removes an optional one.';
+
+function bodyClassOf(route: Route, definition: CrudDefinition, classes: CrudClasses) {
+  const { body } = route;
+  const input = inputOf(definition, route);
+  if (input && (definition.kinds || !isClass(body))) return classes[input];
+  if (body instanceof Shape)
+    return schemaClass(`${body.type.name}Patch`, jsonSchemaOf(body.type, { partial: true }));
+  return isClass(body) ? documentedClass(body) : undefined;
 }
 
 function resultOf(route: Route, { definition, routes }: ControllerMetadata, classes: CrudClasses): Operation {
@@ -210,14 +207,13 @@ function resultOf(route: Route, { definition, routes }: ControllerMetadata, clas
     return { responses: { [status]: { description: 'Done', content: { [response]: { schema: {} } } } } };
   const shape = response instanceof Shape ? response : undefined;
   const shown = shape?.type ?? (response as Type<object> | undefined) ?? definition.entity;
-  const { page, part, read, record } = classes;
+  const { page, reads, record } = classes;
   const isPage = shape?.kind === 'page';
-  const isPart = part && shown === definition.entity && (isPage || route.reads);
-  const type = isPage ? page : shown === definition.entity ? record : documentedClass(shown);
-  const item = isPart && !isPage ? anyOf([read, part]) : refTo(type);
+  const types = shown !== definition.entity ? [documentedClass(shown)] : route.reads ? reads : [record];
+  const item = isPage ? refTo(page) : anyOf(types);
   const schema = shape?.kind === 'list' ? { type: 'array', items: item } : item;
   return {
-    models: [...(isPart || isPage ? [record, read] : []), ...(isPart ? [part] : []), type],
+    models: [...types, ...(isPage ? [page, ...reads] : [])],
     responses: { [status]: { description: 'Done', content: { 'application/json': { schema } } } },
   };
 }
@@ -246,12 +242,12 @@ function problemsOf(
   const { kind, body, errors } = route;
   const { archive, path, schema, parent } = definition;
   const readsBody = body !== undefined || route.consumes !== undefined || ignoresBody(route);
-  const filtersOfRoute = route.reads ? [...filtersOf(route.reads, definition.query).values()] : [];
+  const isSearch = route.reads === 'list' || route.reads === 'count';
   const isRestore = kind === 'restore';
   const isWrite = (body !== undefined && !isBatch(route) && !route.reads) || isRestore;
   const mayConflict =
     (body === 'update' && dependsOnRecord(definition)) ||
-    ((isRestore || kind === 'archive') && hasUpdateHook(definition)) ||
+    ((isRestore || kind === 'archive') && hasHook(definition, 'beforeUpdate')) ||
     (kind === 'del' && definition.events !== undefined);
   const scopes =
     archive && takesArchived(route, definition) ? [isolation, archive.isolation.get] : [isolation];
@@ -264,11 +260,8 @@ function problemsOf(
     ...when(isWrite && hasUniqueIndex(schema), 'DUPLICATE_VALUE'),
     ...when(takesInput(definition, route) && definition.fieldRules.size > 0, 'FORBIDDEN_FIELD'),
     ...when(mayConflict, 'WRITE_CONFLICT'),
-    ...when(route.reads === 'list' || route.reads === 'count', 'QUERY_TOO_SLOW'),
-    ...when(
-      filtersOfRoute.some(({ referred }) => referred),
-      'QUERY_TOO_BROAD',
-    ),
+    ...when(isSearch, 'QUERY_TOO_SLOW'),
+    ...when(isSearch && definition.query.isReferring, 'QUERY_TOO_BROAD'),
     ...when(takesKey(route), 'IDEMPOTENCY_KEY_IN_USE', 'IDEMPOTENCY_KEY_REUSED'),
     ...when(`${path}/${route.path}`.includes(':'), 'INVALID_ID', 'URI_TOO_LONG'),
     ...when(parent && !isBatch(route), 'RECORD_NOT_FOUND'),
@@ -282,23 +275,19 @@ function problemsOf(
       'AUTHENTICATION_UNAVAILABLE',
     ),
     ...LOAD_ERRORS,
-    ...when(true, 'DATABASE_UNAVAILABLE', 'INDEX_UNAVAILABLE', 'INTERNAL_ERROR'),
   ];
-  return [...new Set<ErrorCode | number>(codes)];
+  const always = ['DATABASE_UNAVAILABLE', 'INDEX_UNAVAILABLE', 'INTERNAL_ERROR'] as const;
+  return [...new Set<ErrorCode | number>([...codes, ...always])];
 }
 
 /** Whether an update depends on the current state of the record, because of a hook or a merge. */
 function dependsOnRecord(definition: CrudDefinition): boolean {
   const { fields } = definition.updateReader;
   return (
-    hasUpdateHook(definition) ||
+    hasHook(definition, 'beforeUpdate') ||
     definition.kinds !== undefined ||
     fields.some(({ kind, list }) => !list && ['nested', 'other'].includes(kind))
   );
-}
-
-function hasUpdateHook({ hooks }: CrudDefinition): boolean {
-  return typeof hooks === 'function' ? 'beforeUpdate' in hooks.prototype : 'beforeUpdate' in hooks;
 }
 
 function hasUniqueIndex(schema: CrudDefinition['schema']): boolean {
@@ -306,10 +295,8 @@ function hasUniqueIndex(schema: CrudDefinition['schema']): boolean {
 }
 
 /** Documents that a delete may be rejected, which is known only once every resource is. */
-export function documentRestriction(controller: Type<object>): void {
-  const descriptor = Object.getOwnPropertyDescriptor(controller.prototype, 'del') as
+export function documentRestriction({ prototype }: Type<object>): void {
+  const method = Object.getOwnPropertyDescriptor(prototype, 'del') as
     TypedPropertyDescriptor<never> | undefined;
-  const inherited = (controller.prototype as Partial<Record<string, never>>).del;
-  const method = descriptor ?? (inherited === undefined ? undefined : { value: inherited });
-  if (method) ApiProblems('STILL_REFERENCED')(controller.prototype as object, 'del', method);
+  if (method) ApiProblems('STILL_REFERENCED')(prototype as object, 'del', method);
 }

@@ -1,7 +1,7 @@
 import type { ParameterObject } from '@nestjs/swagger';
 import type { FieldDescription, JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
-import { ARCHIVED_PARAMETER, ARCHIVED } from '../definition/archive.js';
+import { ARCHIVED } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { type FilterField, NEWEST_FIRST } from '../definition/query-definition.js';
 import { needsOperator } from '../query/conditions.js';
@@ -13,11 +13,11 @@ import {
   OPERATORS,
   type ReadKind,
 } from '../query/list-query.js';
-import { filtersOf, PAGE_LIMITS, type Paging, parametersOf } from '../query/read-query.js';
+import { filtersOf, PAGE_LIMITS, parametersOf } from '../query/read-query.js';
 import { MAX_SEARCH_LENGTH } from '../search/search.js';
 
 /** A parameter in the query; the rest of it is as OpenAPI 3.0 says. */
-export function inQuery(
+function inQuery(
   name: string,
   description: string | undefined,
   schema: JsonSchema,
@@ -73,46 +73,79 @@ export const IDEMPOTENCY_KEY = inHeader(
   { type: 'string', pattern: '^[!-~]{1,255}$' },
 );
 
-/** For callers who are known. */
-export const ARCHIVED_QUERY = inQuery(
-  ARCHIVED_PARAMETER,
-  'Your archived records: those alone, or beside the live ones. Takes a token.',
-  { type: 'string', enum: [...ARCHIVED] },
-);
-
-/** `offset` and `limit`. */
-export function pagingParameters({ unpaged, maxLimit }: Paging): ParameterObject[] {
-  const { offset, limit } = PAGE_LIMITS;
-  const size = Math.min(limit.default, maxLimit);
-  const defaultLimit = unpaged
-    ? `${size} if only another page parameter is there.`
-    : `${size} if it is left out.`;
-  const without = unpaged ? ' With it or `limit` the answer is a page; without both, every record.' : '';
-  return [
-    inQuery('offset', `Number of records to skip.${without}`, { type: 'integer', ...offset }),
-    inQuery('limit', `Maximum number of records per page. ${defaultLimit}`, {
-      type: 'integer',
-      minimum: limit.minimum,
-      maximum: maxLimit,
-      // A default would apply to every request, even one without page parameters.
-      ...(!unpaged && { default: size }),
-    }),
-  ];
-}
-
 /** A list of names, separated by commas. */
 const commas = { style: 'form', explode: false } as const;
 
-export function fieldsParameter(names: readonly string[]): ParameterObject {
-  return inQuery(
-    'fields',
-    'Names of the fields to show; `_id` always comes. Without it, all.',
-    { type: 'array', minItems: 1, items: { type: 'string', enum: [...names] } },
-    commas,
+const cursor = (name: string, place: string) =>
+  inQuery(
+    name,
+    `Cursor of a page with the same filter and order: the records ${place}. Not with \`offset\`.`,
+    { type: 'string', minLength: 1 },
   );
-}
 
-/** Every parameter of a typed query, without `archived`. */
+/** The parameters of typed queries, besides filters. */
+const PARAMETERS: Readonly<Record<string, (definition: CrudDefinition) => ParameterObject>> = {
+  offset: ({ list }) => {
+    const paged = ' With it or `limit` the answer is a page; without both, every record.';
+    const description = `Number of records to skip.${list.unpaged ? paged : ''}`;
+    return inQuery('offset', description, { type: 'integer', ...PAGE_LIMITS.offset });
+  },
+  limit: ({ list: { maxLimit, unpaged } }) => {
+    const size = Math.min(PAGE_LIMITS.limit.default, maxLimit);
+    const left = unpaged ? 'only another page parameter is there' : 'it is left out';
+    return inQuery('limit', `Maximum number of records per page. ${size} if ${left}.`, {
+      type: 'integer',
+      minimum: PAGE_LIMITS.limit.minimum,
+      maximum: maxLimit,
+      // A default would apply to every request, even one without page parameters.
+      ...(!unpaged && { default: size }),
+    });
+  },
+  after: () => cursor('after', 'that come after it (`next`)'),
+  before: () => cursor('before', 'that come before it (`prev`)'),
+  count: () =>
+    inQuery(
+      'count',
+      'How a page counts all records: `estimated` may take the figure that the database keeps, `none` leaves `count` out.',
+      { type: 'string', enum: [...COUNT_MODES], default: 'exact' },
+    ),
+  sort: ({ query }) =>
+    inQuery(
+      'sort',
+      'Order of the records; a minus is descending. Records without the field come first in ascending order.',
+      { type: 'string', enum: [...query.orders.keys()], default: NEWEST_FIRST.text },
+    ),
+  fields: ({ shownFields }) =>
+    inQuery(
+      'fields',
+      'Names of the fields to show; `_id` always comes. Without it, all.',
+      { type: 'array', minItems: 1, items: { type: 'string', enum: [...shownFields] } },
+      commas,
+    ),
+  q: ({ query: { search } }) => {
+    const fields = search?.fields.map((field) => `\`${field}\``).join(', ');
+    return inQuery(
+      'q',
+      `Words to find in ${fields}, all of them, without regard to case and accents. Words in double quotes stand next to each other; a minus in front of a word or phrase excludes it, as in \`tea "green leaves" -milk\`.`,
+      // No example: the explorer would send it with every list.
+      { type: 'string', minLength: 1, maxLength: MAX_SEARCH_LENGTH },
+    );
+  },
+  expand: ({ expandable }) =>
+    inQuery(
+      'expand',
+      'References whose records take the place of their identifiers; a record that you may not read stays an identifier. An answer with it is never a 304.',
+      { type: 'array', items: { type: 'string', enum: [...expandable.keys()] } },
+      commas,
+    ),
+  archived: () =>
+    inQuery('archived', 'Your archived records: those alone, or beside the live ones. Takes a token.', {
+      type: 'string',
+      enum: [...ARCHIVED],
+    }),
+};
+
+/** Every parameter of a typed query. */
 export function readParameters(kind: ReadKind, definition: CrudDefinition): ParameterObject[] {
   const { archive, query } = definition;
   const filters = [...filtersOf(kind, query).values()];
@@ -124,64 +157,8 @@ export function readParameters(kind: ReadKind, definition: CrudDefinition): Para
 
 /** Those that are not filters. */
 export function otherParameters(kind: ReadKind, definition: CrudDefinition): ParameterObject[] {
-  const { expandable, list, query, shownFields } = definition;
-  const known = parametersOf(kind, definition);
-  return [
-    ...(known.includes('offset') ? pagingParameters(list) : []),
-    ...(known.includes('after') ? CURSORS : []),
-    ...(known.includes('sort') ? [sortParameter([...query.orders.keys()])] : []),
-    ...(known.includes('fields') ? [fieldsParameter(shownFields)] : []),
-    ...(query.search && known.includes('q') ? [searchParameter(query.search.fields)] : []),
-    ...(known.includes('expand') ? [expandParameter([...expandable.keys()])] : []),
-  ];
+  return parametersOf(kind, definition).flatMap((name) => PARAMETERS[name]?.(definition) ?? []);
 }
-
-function expandParameter(paths: string[]): ParameterObject {
-  return inQuery(
-    'expand',
-    'References whose records take the place of their identifiers; a record that you may not read stays an identifier. An answer with it is never a 304.',
-    { type: 'array', items: { type: 'string', enum: paths } },
-    commas,
-  );
-}
-
-function sortParameter(orders: string[]): ParameterObject {
-  return inQuery(
-    'sort',
-    'Order of the records; a minus is descending. Records without the field come first in ascending order.',
-    { type: 'string', enum: orders, default: NEWEST_FIRST.text },
-  );
-}
-
-function searchParameter(fields: readonly string[]): ParameterObject {
-  return inQuery(
-    'q',
-    [
-      `Words to find in ${fields.map((field) => `\`${field}\``).join(', ')}, all of them, without regard to case and accents.`,
-      'Words in double quotes stand next to each other; a minus in front of a word or phrase excludes it, as in',
-      '`tea "green leaves" -milk`.',
-    ].join(' '),
-    // No example: the explorer would send it with every list.
-    { type: 'string', minLength: 1, maxLength: MAX_SEARCH_LENGTH },
-  );
-}
-
-const cursor = (name: string, place: string) =>
-  inQuery(
-    name,
-    `Cursor of a page with the same filter and order: the records ${place}. Not with \`offset\`.`,
-    { type: 'string', minLength: 1 },
-  );
-
-const CURSORS: readonly ParameterObject[] = [
-  cursor('after', 'that come after it (`next`)'),
-  cursor('before', 'that come before it (`prev`)'),
-  inQuery(
-    'count',
-    'How a page counts all records: `estimated` may take the figure that the database keeps, `none` leaves `count` out.',
-    { type: 'string', enum: [...COUNT_MODES], default: 'exact' },
-  ),
-];
 
 /** The filter of a field, in its short form and with operators. */
 function filterParameters(field: FilterField, archived: string | undefined): ParameterObject[] {

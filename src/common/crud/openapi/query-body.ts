@@ -6,7 +6,7 @@ import type { FilterField } from '../definition/query-definition.js';
 import { BODY_LIMITS, OPERATORS } from '../query/list-query.js';
 import { bodyTypeOf } from '../query/read-body.js';
 import type { Operation } from './decorators.js';
-import { ARCHIVED_QUERY, operandOf, otherParameters } from './parameters.js';
+import { operandOf, otherParameters } from './parameters.js';
 import { refTo, schemaClass } from './schema-class.js';
 
 /** The class that names the schema of `where` in the queries of a resource. */
@@ -51,10 +51,7 @@ function conditionsOn(field: FilterField): JsonSchema {
 
 /** The body of a query: conditions, and the other parameters of a list by their names. */
 export function queryBody(definition: CrudDefinition, where: Type<object>): Operation['body'] {
-  const parameters = [
-    ...otherParameters('list', definition),
-    ...(definition.archive ? [ARCHIVED_QUERY] : []),
-  ];
+  const parameters = otherParameters('list', definition);
   const properties = Object.fromEntries(parameters.map((parameter) => [parameter.name, memberOf(parameter)]));
   return {
     schema: {

@@ -114,7 +114,6 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
   Boolean: { type: 'boolean' },
   Date: TIMESTAMP_SCHEMA,
   ObjectId: ID_SCHEMA,
-  ObjectID: ID_SCHEMA,
   Decimal128: { type: 'string', example: '12.50' },
   BigInt: { type: 'string', format: 'int64', example: '9007199254740993' },
   UUID: { type: 'string', format: 'uuid' },

@@ -73,15 +73,11 @@ export function successOf(
   classes: CrudClasses,
   definition: CrudDefinition,
 ): Operation {
-  const { record, read, part, page, created } = classes;
+  const { record, reads, page, created } = classes;
   const [description, type] = RESULTS[kind] ?? ['', UpdatedResult];
   const isRead = kind === 'list' || kind === 'get';
   return {
-    models: [
-      ...[record, read, ...created, type],
-      ...(part && isRead ? [part] : []),
-      ...(kind === 'list' ? [page] : []),
-    ],
+    models: [record, ...created, type, ...(isRead ? reads : []), ...(kind === 'list' ? [page] : [])],
     responses: {
       [status]: SUCCESSES[kind]?.(classes, definition) ?? { description, content: content(refTo(type)) },
     },
@@ -92,8 +88,8 @@ type Success = (classes: CrudClasses, definition: CrudDefinition) => ResponseObj
 
 /** The responses with records. */
 const SUCCESSES: Readonly<Partial<Record<SuccessKind, Success>>> = {
-  list: ({ read, part, page }, { list: { unpaged } }) => {
-    const record = anyOf(part ? [read, part] : [read]);
+  list: ({ reads, page }, { list: { unpaged } }) => {
+    const record = anyOf(reads);
     const what = unpaged
       ? 'Every record, newest first; with `offset` or `limit`, one page'
       : 'One page of the records, newest first';
@@ -107,10 +103,10 @@ const SUCCESSES: Readonly<Partial<Record<SuccessKind, Success>>> = {
       },
     };
   },
-  get: ({ read, part }) => ({
-    description: part ? 'The record; with `fields`, a part of it' : 'The record',
+  get: ({ reads }) => ({
+    description: 'The record; with `fields`, a part of it',
     headers: ETAG,
-    content: content(anyOf(part ? [read, part] : [read])),
+    content: content(anyOf(reads)),
   }),
   create: ({ created }, definition) => ({
     description: `Created; the whole record if the request prefers it${shownOnce(onceFieldsOf(definition))}`,

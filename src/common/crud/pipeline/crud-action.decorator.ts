@@ -8,7 +8,6 @@ import {
   checkMembers,
   defined,
   integer,
-  isListOf,
   oneOf,
   required,
   rule,
@@ -39,11 +38,11 @@ export interface CrudActionOptions {
   body?: Type<object> | Shape<'patch'>;
   /**
    * Class of the query parameters, which `@Query()` gives, read as strictly as a body; lists are separated by commas. Or
-   * the names of optional texts; or `list` for the query of the generated list, which `@CurrentQuery()` gives.
+   * `list` for the query of the generated list, which `@CurrentQuery()` gives.
    *
    * @default none
    */
-  query?: Type<object> | readonly string[] | 'list';
+  query?: Type<object> | 'list';
   /** Class of the headers that the route reads, by their names. `@Headers()` gives their values. @default none */
   headers?: Type<object>;
   /**
@@ -93,7 +92,7 @@ export function CrudAction(resource: AnyCrudOptions, options: CrudActionOptions)
     if (typeof target === 'function')
       throw new Error(`@CrudAction on ${target.name}.${handler}: the method must not be static.`);
     checkAction(options, resource, `@CrudAction on ${target.constructor.name}.${handler}`);
-    const { method, path = '', isolatedAs, query = [], summary, ...said } = options;
+    const { method, path = '', isolatedAs, query, summary, ...said } = options;
     const hasId = /(^|\/):id(\/|$)/.test(path);
     const route: Route = {
       ...said,
@@ -102,7 +101,7 @@ export function CrudAction(resource: AnyCrudOptions, options: CrudActionOptions)
       method: RequestMethod[method],
       path,
       status: said.status ?? (method === 'POST' ? 201 : 200),
-      ...queryOf(query),
+      ...(query === 'list' ? { reads: query } : { query }),
       kind: 'own',
       response: said.response ?? (resource.entity as Type<object>),
       summary: () => summary ?? summaryOf(handler),
@@ -119,19 +118,9 @@ export function ownRoutesOf(controller: Type<object>): readonly OwnRoute[] {
   return (Reflect.getMetadata(OWN_ROUTES, controller) as OwnRoute[] | undefined) ?? [];
 }
 
-function queryOf(
-  query: NonNullable<CrudActionOptions['query']>,
-): Pick<Route, 'query' | 'reads' | 'queryType'> {
-  if (query === 'list') return { query: [], reads: 'list' };
-  if (typeof query !== 'function') return { query: query as readonly string[] };
-  return { query: fieldsOf(query).map(({ name }) => name), queryType: query };
-}
-
 const PATH = /^(:?[\w-]+(\/:?[\w-]+)*)?$/;
 const MEDIA_RANGE = /^(\*|[\w.+-]+)\/(\*|[\w.+-]+)$/;
 const isMediaRange = (value: unknown) => typeof value === 'string' && MEDIA_RANGE.test(value);
-
-const isNames = (value: unknown) => isListOf(value, (name) => typeof name === 'string');
 
 /** Accepts a class, or something else. */
 const classOr = (accepts: (value: unknown) => boolean, must: string): Check =>
@@ -148,7 +137,7 @@ const CHECKS: { readonly [Name in keyof Required<CrudActionOptions>]: Check } = 
   isolatedAs: required(oneOf(...ACTIONS)),
   consumes: rule(isMediaRange, 'a media type, such as "multipart/form-data"'),
   body: classOr((value) => shapeKindOf(value) === 'patch', 'a class, or patchOf(Class)'),
-  query: classOr((value) => value === 'list' || isNames(value), 'a class, a list of names, or "list"'),
+  query: classOr((value) => value === 'list', 'a class, or "list"'),
   headers: aClass,
   response: classOr(
     (value) => ['list', 'page'].includes(shapeKindOf(value)) || isMediaRange(value),

@@ -18,7 +18,6 @@ import { applyScope, handlerName, isolationOf, type TenantScope } from '../../te
 import { readEntityTags, requiredTags, withTags } from '../definition/entity-tags.js';
 import { rejectForbidden } from '../definition/field-rules.js';
 import type { Stored } from '../options/records.js';
-import { ARCHIVED_PARAMETER, requireArchived } from '../definition/archive.js';
 import type { ListQuery } from '../query/list-query.js';
 import { readBodyQuery } from '../query/read-body.js';
 import { isPageQuery, readQuery } from '../query/read-query.js';
@@ -137,8 +136,6 @@ async function read(call: Call, resource: CrudResource): Promise<void> {
   if (route?.body === 'query') context.query = readBodyQuery(request.body, view);
   else if (route?.reads)
     context.query = readQuery(route.reads, queryOf(request) as Record<string, string>, view);
-  else if (!route?.queryType && route?.query.includes(ARCHIVED_PARAMETER))
-    context.query = { archived: requireArchived(queryOf(request)) };
   await readTexts(call);
   const { fieldRules } = definition;
   const hasRules = call.isInput && fieldRules.size > 0;

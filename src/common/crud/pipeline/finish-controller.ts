@@ -22,6 +22,7 @@ import {
 import { MetadataScanner } from '@nestjs/core';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
+import { fieldsOf } from '../../fields/index.js';
 import { type BatchBody, HasBody, ReadsQuery, TakesQuery } from '../../http/index.js';
 import { Unstored } from '../../idempotency/index.js';
 import { fieldOfTwoSources } from '../definition/archive.js';
@@ -65,8 +66,8 @@ export function finishController(controller: Type<object>, definition: CrudDefin
     .filter(({ handler }) => !replaced.has(handlerOf(handler)))
     .map((route) => ({ ...route, isUncustomised: isUncustomised(controller, route, definition) }));
   const routes = [...generated, ...own.map(({ route }) => route)];
-  for (const { handler, body, headers, queryType } of own.map(({ route }) => route)) {
-    const classes = { body: body instanceof Shape ? body.type : body, query: queryType, headers };
+  for (const { handler, body, headers, query } of own.map(({ route }) => route)) {
+    const classes = { body: body instanceof Shape ? body.type : body, query, headers };
     for (const [name, type] of Object.entries(classes)) {
       if (typeof type === 'function')
         checkBodyClass(type, `the ${name} of ${controller.name}.${handler}`, fail);
@@ -88,7 +89,7 @@ export function finishController(controller: Type<object>, definition: CrudDefin
     inherit(controller, route.handler, [
       RequestMapping({ method: route.method, path: route.path }),
       HttpCode(route.status),
-      route.reads && route.body !== 'query' ? ReadsQuery() : TakesQuery(...route.query),
+      route.reads && route.body !== 'query' ? ReadsQuery() : TakesQuery(...namesOf(route.query)),
       RouteConfig({
         isStrict: route.consumes === undefined,
         ...(isBatch(route) && { batchBody: route.body as BatchBody }),
@@ -134,6 +135,10 @@ function checkDuplicates(controller: Type<object>, routes: readonly Route[], fai
       `${controller.name}.${handler} has the method and path of "${other.handler}". Override that method, disable its action, or choose another path.`,
     );
   });
+}
+
+function namesOf(query: Type<object> | undefined): string[] {
+  return query ? fieldsOf(query).map(({ name }) => name) : [];
 }
 
 function statusOf(controller: Type<object>, { handler, status }: Route): number {

@@ -7,7 +7,6 @@ import { isolationOfAction } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isHidden } from '../definition/schema-paths.js';
 import type { CrudAction, CrudBatchHandler, CrudHandler } from '../options/crud-options.js';
-import { HANDLERS } from '../options/option-names.js';
 import type { ReadKind } from '../query/list-query.js';
 
 /** What a route takes or responds with, other than one object of a class. */
@@ -52,10 +51,8 @@ export interface Route {
   readonly body?: BodyKind;
   /** Media type of a body that is not read here. */
   readonly consumes?: string;
-  /** Names of the query parameters, unless `reads` says which there are. */
-  readonly query: readonly string[];
-  /** Class of the query parameters. */
-  readonly queryType?: Type<object>;
+  /** Class of the query parameters, unless `reads` says which there are. */
+  readonly query?: Type<object>;
   /** Class of the headers that the route declares. */
   readonly headers?: Type<object>;
   /** Kind of the typed query: filters, orders and pages, as the resource declares them. */
@@ -126,7 +123,7 @@ function row<Action extends CrudAction | undefined>(
   more: Partial<Row> = {},
 ): Row<Action> {
   const errors: ErrorCode[] = path.startsWith(':id') ? ['RECORD_NOT_FOUND'] : [];
-  return { status: 200, query: [], errors, ...more, action, method, path, summary };
+  return { status: 200, errors, ...more, action, method, path, summary };
 }
 
 const { GET, POST, PATCH, DELETE } = RequestMethod;
@@ -174,10 +171,16 @@ const QUERY = METHODS.includes('QUERY')
 /** Whether lists take the method QUERY. */
 export const TAKES_QUERY = QUERY !== undefined;
 
-/** The routes that list the records which the body of the request describes, by the names of their handlers. */
-const BODY_QUERIES = {
-  ...(QUERY !== undefined && { listByQuery: { method: QUERY, path: '' } }),
-  listByPost: { method: RequestMethod.POST, path: 'query' },
+const byBody = (method: RequestMethod, path: string) =>
+  row('get', method, path, ({ name }) => `List ${name} by a query in the body`, {
+    ...GENERATED_ROUTES.list,
+    body: 'query',
+  });
+
+/** The routes that list the records which the body of the request describes. */
+const BODY_QUERIES: Readonly<Record<string, Row>> = {
+  ...(QUERY !== undefined && { listByQuery: byBody(QUERY, '') }),
+  listByPost: byBody(POST, 'query'),
 };
 
 /** The generated handler that a handler stands for: a query in a body is a list. */
@@ -191,25 +194,22 @@ const ITEM_KINDS: Readonly<Record<CrudBatchHandler, readonly ItemKind[]>> = {
   import: ['create'],
 };
 
+const ALL_ROUTES: Readonly<Record<string, Row>> = { ...GENERATED_ROUTES, ...BODY_QUERIES, ...BATCH_ROUTES };
+
 /** The generated routes of a resource, without the disabled ones and with the resource's changes. */
 export function generatedRoutesOf(definition: CrudDefinition): Route[] {
-  const handlers = HANDLERS.filter((handler) => hasGenerated(definition, handler));
-  const bodyQueries = Object.entries(hasGenerated(definition, 'list') ? BODY_QUERIES : {});
-  const listByQuery = ({ name }: CrudDefinition) => `List ${name} by a query in the body`;
-  const rows: (Row & { handler: string })[] = [
-    ...handlers.map((handler) => ({ ...GENERATED_ROUTES[handler], handler })),
-    ...bodyQueries.map(([handler, { method, path }]) => ({
-      ...row('get', method, path, listByQuery, { ...GENERATED_ROUTES.list, body: 'query' }),
-      handler,
-    })),
-    ...definition.batches.map((handler) => ({ ...BATCH_ROUTES[handler], handler })),
-  ];
-  return rows.map((route): Route => {
-    const { summary, response, unstored } = definition.routes[handlerOf(route.handler)] ?? {};
+  const { archive, batches, routes } = definition;
+  const isOffered = (handler: string) =>
+    hasGenerated(definition, handlerOf(handler)) || batches.some((batch) => batch === handler);
+  const offered = Object.entries(ALL_ROUTES).filter(([handler]) => isOffered(handler));
+  return offered.map(([name, route]): Route => {
+    const handler = handlerOf(name);
+    const { summary, response, unstored } = routes[handler] ?? {};
     return {
       ...route,
-      kind: definition.archive && route.handler === 'del' ? 'archive' : handlerOf(route.handler),
-      errors: [...new Set([...route.errors, ...errorsOf(definition, handlerOf(route.handler))])],
+      handler: name,
+      kind: archive && handler === 'del' ? 'archive' : handler,
+      errors: [...new Set([...route.errors, ...errorsOf(definition, handler)])],
       unstored,
       ...(summary !== undefined && { summary: () => summary }),
       ...(response && { response, kind: 'own' as const }),
