@@ -88,18 +88,17 @@ export function crudRoot({
   connectionName,
   ownsDatabase = false,
 }: CrudRootAsyncOptions & { ownsDatabase?: boolean }): DynamicModule[] {
-  const named = connectionName === undefined ? undefined : getConnectionToken(connectionName);
-  const alias = named !== undefined && [
-    ownsDatabase
-      ? { provide: named, useExisting: getConnectionToken(CRUD_CONNECTION) }
-      : { provide: SHARED_CONNECTION, useExisting: named },
-  ];
+  const named = getConnectionToken(connectionName);
+  const alias = ownsDatabase
+    ? { provide: named, useExisting: getConnectionToken(CRUD_CONNECTION) }
+    : { provide: SHARED_CONNECTION, useExisting: named };
+  const aliases = connectionName === undefined ? [] : [alias];
   return [
     {
       module: CrudRootOptionsModule,
       imports,
-      providers: [{ provide: CRUD_ROOT_OPTIONS, inject, useFactory }, ...(alias || [])],
-      exports: [CRUD_ROOT_OPTIONS, ...(alias || []).map(({ provide }) => provide)],
+      providers: [{ provide: CRUD_ROOT_OPTIONS, inject, useFactory }, ...aliases],
+      exports: [CRUD_ROOT_OPTIONS, ...aliases.map(({ provide }) => provide)],
     },
     ...SHARED_MODULES,
   ];

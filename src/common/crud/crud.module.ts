@@ -31,7 +31,6 @@ import {
 import { getCrudResourceToken, getCrudServiceToken } from './crud.tokens.js';
 import { checkRequired } from './definition/check-fields.js';
 import type { CrudDefinition } from './definition/crud-definition.js';
-import { defineCrud } from './definition/define-crud.js';
 import { CrudController } from './pipeline/crud.controller.js';
 import { checkConstructor, finishController } from './pipeline/finish-controller.js';
 import { definitionOf, hasRoutes, pathOfRoute, metadataOf, serviceOf } from './pipeline/plan.js';
@@ -162,8 +161,9 @@ export class CrudModule {
     const fail = failFor(options);
     checkOverrides(overrides, fail);
     const controller = overrides.controller ?? CrudController(options);
-    const definition = definitionOf(controller) ?? defineCrud(options);
-    checkSame(controller, definition, options, fail);
+    const definition = definitionOf(controller);
+    if (definition?.options !== options)
+      return fail(sameOptions(controller, 'controller', 'CrudController(options)'));
     finishController(controller, definition, fail);
     const { service, providers = [], imports = [] } = overrides;
     if (service) checkService(service, options, fail);
@@ -210,20 +210,14 @@ export class CrudModule {
   }
 }
 
-/** A generated controller must come from these very options; one made from other options serves another resource. */
-function checkSame(controller: Type<object>, definition: CrudDefinition, options: object, fail: Fail): void {
-  if (definition.options === options) return;
-  fail(
-    `${controller.name} extends a controller of other options. Write: class ${controller.name} extends CrudController(options), with the same options.`,
-  );
+/** A class that extends one of other options would serve another resource. */
+function sameOptions({ name }: Type<object>, what: string, base: string): string {
+  return `${name} does not extend the generated ${what} of these options. Write: class ${name} extends ${base}, with the same options.`;
 }
 
 function checkService(service: Type<object>, options: object, fail: Fail): void {
-  const made = serviceOptionsOf(service);
-  const write = `Write: class ${service.name} extends CrudService.for(options)`;
-  if (!made) fail(`${service.name} does not extend the generated service. ${write}.`);
-  if (made !== options)
-    fail(`${service.name} extends a service of other options. ${write}, with the same options.`);
+  if (serviceOptionsOf(service) !== options)
+    fail(sameOptions(service, 'service', 'CrudService.for(options)'));
   checkConstructor(service, fail);
 }
 

@@ -48,9 +48,8 @@ describe('a wrong class stops the start with one sentence', () => {
 
   const members = 'It takes controller, service, providers, imports.';
   const list = 'must be a list; if an entry is undefined, break the cycle of imports.';
-  const generic = 'does not extend the generated';
-  const foreign = 'of other options. Write: class';
-  const same = 'with the same options.';
+  const notOf = (what: string, { name }: { readonly name: string }, base: string) =>
+    `${name} does not extend the generated ${what} of these options. Write: class ${name} extends ${base}, with the same options.`;
   const uninjected =
     'has a constructor, but no decorator that tells Nest what to inject. Add @Injectable() to it.';
   const cases: MisuseCases = {
@@ -61,22 +60,22 @@ describe('a wrong class stops the start with one sentence', () => {
     'service must be a class.': { service: {} },
     [`providers ${list}`]: [{ providers: {} }, { providers: [undefined] }],
     [`imports ${list}`]: { imports: [Plain, undefined] },
-    [`Plain ${generic} controller. Write: class Plain extends CrudController(options).`]: {
-      controller: Plain,
-    },
-    [`OfOthers extends a controller ${foreign} OfOthers extends CrudController(options), ${same}`]: {
-      controller: OfOthers,
-    },
+    ...Object.fromEntries(
+      [Plain, OfOthers].map((one) => [
+        notOf('controller', one, 'CrudController(options)'),
+        { controller: one },
+      ]),
+    ),
     [`UndecoratedController ${uninjected}`]: { controller: UndecoratedController },
     'Elsewhere has @Controller("elsewhere"). Write the path as the option path, or leave it out.': {
       controller: Elsewhere,
     },
-    [`Plain ${generic} service. Write: class Plain extends CrudService.for(options).`]: { service: Plain },
-    [`CrudService ${generic} service. Write: class CrudService extends CrudService.for(options).`]: {
-      service: CrudService,
-    },
-    [`ServiceOfOthers extends a service ${foreign} ServiceOfOthers extends CrudService.for(options), ${same}`]:
-      { service: ServiceOfOthers },
+    ...Object.fromEntries(
+      [Plain, CrudService, ServiceOfOthers].map((one) => [
+        notOf('service', one, 'CrudService.for(options)'),
+        { service: one },
+      ]),
+    ),
     [`Undecorated ${uninjected}`]: { service: Undecorated },
     'Pinning uses PinsService, which is not the service of the resource. Pass { service: PinsService } beside the controller.':
       [{ controller: Pinning }, { controller: Pinning, service: OtherService }],

@@ -1,4 +1,4 @@
-import type { Schema, SchemaType } from 'mongoose';
+import type { SchemaType } from 'mongoose';
 import { errorMessages, type Violation } from '../../errors/index.js';
 import { type IsolationFields, isOpen } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
@@ -28,10 +28,11 @@ export interface ArchiveDefinition {
   readonly isolation: Readonly<Record<'get' | 'count', IsolationFields>>;
 }
 
-type Isolation = Readonly<Record<CrudAction, IsolationFields>>;
-
 /** The archive that the options describe, if any. */
-export function archiveOf({ archive }: AnyCrudOptions, isolation: Isolation): ArchiveDefinition | undefined {
+export function archiveOf(
+  { archive }: AnyCrudOptions,
+  isolation: CrudDefinition['isolation'],
+): ArchiveDefinition | undefined {
   if (archive === undefined) return undefined;
   const { get, count, update, del } = isolation;
   const writes = { ...update, ...del };
@@ -46,7 +47,7 @@ export function archiveOf({ archive }: AnyCrudOptions, isolation: Isolation): Ar
 
 /** The fields that scope an action. @param isArchived whether it reads archived records */
 export function isolationOfAction(
-  { isolation, archive }: { isolation: Isolation; archive?: ArchiveDefinition },
+  { isolation, archive }: Pick<CrudDefinition, 'isolation' | 'archive'>,
   action: CrudAction,
   isArchived: boolean,
 ): IsolationFields {
@@ -72,18 +73,12 @@ export function readArchived(text: string | undefined, violations: Violation[]):
   return found;
 }
 
-/** Input of the archive's checks. */
-interface Checked {
-  options: AnyCrudOptions;
-  schema: Schema;
-  isolation: CrudDefinition['isolation'];
-  archive: ArchiveDefinition | undefined;
-  inputFields: readonly string[];
-  fail: Fail;
-}
-
 /** Checks the option `archive`: its field, and that isolation decides whose archived records a caller sees. */
-export function checkArchive({ options, schema, isolation, archive, inputFields, fail }: Checked): void {
+export function checkArchive(
+  definition: Pick<CrudDefinition, 'options' | 'schema' | 'isolation' | 'archive' | 'inputFields'>,
+  fail: Fail,
+): void {
+  const { options, schema, isolation, archive, inputFields } = definition;
   if (!archive) return;
   const { field } = archive;
   const type = schema.path(field) as SchemaType | undefined;

@@ -1,22 +1,16 @@
 import type { Type } from '@nestjs/common';
 import type { Schema, SchemaType } from 'mongoose';
-import {
-  apiNamesOf,
-  type FieldDescription,
-  fieldsOf,
-  type InputReader,
-  unvalidatedFieldsOf,
-} from '../../fields/index.js';
+import { apiNamesOf, type FieldDescription, fieldsOf, unvalidatedFieldsOf } from '../../fields/index.js';
 import { flatFields, type IsolationFields } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
-import type { AnyCrudOptions, CrudAction, CrudReference } from '../options/crud-options.js';
+import type { CrudReference } from '../options/crud-options.js';
 import type { HookName } from '../options/option-names.js';
 import { entryTypeOf, hasMiddleware, isDeclared, listsOn, schemaOf } from './schema-paths.js';
 import { WORDS } from '../search/words.js';
 import { OUTBOX } from '../store/outbox.js';
 import { HOLDS } from '../store/reference-holds.js';
 import type { CrudDefinition } from './crud-definition.js';
-import { isRequiredByKind, type Kinds } from './kinds.js';
+import { isRequiredByKind } from './kinds.js';
 
 /** Fields that the generator sets itself. */
 export const SERVICE_FIELDS = ['_id', '__v', 'createdAt', 'updatedAt'];
@@ -59,27 +53,18 @@ export function checkOutputClass(output: Type<object> | undefined, fail: Fail): 
   );
 }
 
-/** Input of the fields' checks. */
-interface Checked {
-  options: AnyCrudOptions;
-  schema: Schema;
-  kinds: Kinds | undefined;
-  isolation: Readonly<Record<CrudAction, IsolationFields>>;
-  createReader: InputReader<object>;
-  updateReader: InputReader<object>;
-  writeOnly: ReadonlySet<string>;
-  fail: Fail;
-}
+type Checked = Pick<CrudDefinition, 'options' | 'schema' | 'kinds' | 'isolation' | 'writeOnly'> &
+  Pick<CrudDefinition, 'createReader' | 'updateReader'>;
 
 /** Checks that the entity has every field that an option or an input names, and that the field can hold its values. */
-export function checkFields(checked: Checked): void {
-  const { options, schema, kinds, createReader, updateReader, writeOnly, fail } = checked;
+export function checkFields(checked: Checked, fail: Fail): void {
+  const { options, schema, kinds, createReader, updateReader, writeOnly } = checked;
   const inputs = [...createReader.fields, ...updateReader.fields];
-  for (const field of inputs) checkInputField(field, checked);
+  for (const field of inputs) checkInputField(field, checked, fail);
   const names = inputs.map(({ name }) => name);
   const unknownField = [...writeOnly].find((name) => !names.includes(name));
   if (unknownField !== undefined) fail(`writeOnly names "${unknownField}", which is not an input field.`);
-  checkIsolation(checked, names);
+  checkIsolation(checked, names, fail);
   const taken = [HOLDS, OUTBOX, WORDS].find((name) => isDeclared(schema, name));
   if (taken !== undefined)
     fail(`the schema has "${taken}", which the generator stores with a record. Rename the field.`);
@@ -136,7 +121,7 @@ function canHold(type: SchemaType | undefined, value: unknown): boolean {
   }
 }
 
-function checkInputField(field: FieldDescription, { options, schema, writeOnly, fail }: Checked): void {
+function checkInputField(field: FieldDescription, { options, schema, writeOnly }: Checked, fail: Fail): void {
   const { name, list, kind } = field;
   const type = schema.path(name) as SchemaType | undefined;
   // The schema may declare a nested object by its members only.
@@ -155,7 +140,11 @@ function checkInputField(field: FieldDescription, { options, schema, writeOnly, 
   });
 }
 
-function checkIsolation({ options, schema, isolation, fail }: Checked, inputs: readonly string[]): void {
+function checkIsolation(
+  { options, schema, isolation }: Checked,
+  inputs: readonly string[],
+  fail: Fail,
+): void {
   for (const [action, fields] of Object.entries(options.isolationFields ?? {})) {
     for (const [field] of flatFields(fields as IsolationFields)) {
       const type = schema.path(field) as SchemaType | undefined;

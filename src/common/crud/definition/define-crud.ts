@@ -18,7 +18,7 @@ import { checkIndexes } from './check-indexes.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { eventsOf } from './events.js';
 import { checkFieldRules, fieldRulesOf, viewsOf } from './field-rules.js';
-import { type Composite, isHidden } from './schema-paths.js';
+import { type Composite, isHidden, schemasIn } from './schema-paths.js';
 import { addKinds, KIND, KindReader, kindsOf, unionOf } from './kinds.js';
 import { addIndexes, scopesOf } from './indexes.js';
 import { queryDefinition } from './query-definition.js';
@@ -63,11 +63,11 @@ export function defineCrud(options: AnyCrudOptions): CrudDefinition {
   const [createReader, updateReader] = [readerOf(create), readerOf(update)];
   const read = [createReader, updateReader].flatMap(({ fields }) => fields.map((field) => field.name));
   const inputFields = [...new Set(read)];
-  checkFields({ options, schema, kinds, isolation, createReader, updateReader, writeOnly, fail });
+  checkFields({ options, schema, kinds, isolation, createReader, updateReader, writeOnly }, fail);
   checkIndexes(schema, fail);
   const archive = archiveOf(options, isolation);
-  checkArchive({ options, schema, isolation, archive, inputFields, fail });
-  const events = eventsOf({ options, schema, isolation, archive, fail });
+  checkArchive({ options, schema, isolation, archive, inputFields }, fail);
+  const events = eventsOf({ options, schema, isolation, archive }, fail);
   const visible = { ...options.visible };
   const { unpaged = true, maxLimit = MAX_LIMIT } = options.list ?? {};
   const list = { unpaged, maxLimit };
@@ -197,13 +197,9 @@ const COERCING = ['String', 'Number', 'Boolean'];
  * Makes the maps of a schema reject entries of another type. The entries of a map are the one part of a body
  * that the input class does not validate, and Mongoose would convert them.
  */
-function rejectCoercionInMaps(schema: Schema, seen = new Set<Schema>()): Schema {
-  // A schema may contain itself.
-  if (seen.has(schema)) return schema;
-  seen.add(schema);
-  for (const [path, type] of Object.entries(schema.paths)) {
-    const { schema: nested, $__schemaType: entries } = type as SchemaType & Composite;
-    if (nested) rejectCoercionInMaps(nested, seen);
+function rejectCoercionInMaps(schema: Schema): Schema {
+  for (const [path, type] of schemasIn(schema).flatMap(({ paths }) => Object.entries(paths))) {
+    const { $__schemaType: entries } = type as SchemaType & Composite;
     for (const entry of [entries, path.endsWith('.$*') ? type : undefined]) {
       if (entry && COERCING.includes(entry.instance)) (entry as SchemaType & WithCast).castFunction(false);
     }

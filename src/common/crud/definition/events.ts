@@ -1,9 +1,6 @@
-import type { Schema } from 'mongoose';
 import type { WriteAction } from '../../events/index.js';
-import { ANY_OF, currentTenant, type IsolationFields, type IsolationSource } from '../../tenancy/index.js';
+import { ANY_OF, currentTenant, type IsolationSource } from '../../tenancy/index.js';
 import type { Fail } from '../options/checks.js';
-import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
-import type { ArchiveDefinition } from './archive.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { isShownByCaller } from './output.js';
 import { entryTypeOf } from './schema-paths.js';
@@ -18,23 +15,16 @@ export interface EventsDefinition {
   readonly data: 'record' | 'id';
 }
 
-/** Input of the events' checks. */
-interface Checked {
-  options: AnyCrudOptions;
-  schema: Schema;
-  isolation: Readonly<Record<CrudAction, IsolationFields>>;
-  archive: ArchiveDefinition | undefined;
-  fail: Fail;
-}
-
 /** The events that the options describe, if any. */
-export function eventsOf({
-  options,
-  schema,
-  isolation,
-  archive,
-  fail,
-}: Checked): EventsDefinition | undefined {
+export function eventsOf(
+  {
+    options,
+    schema,
+    isolation,
+    archive,
+  }: Pick<CrudDefinition, 'options' | 'schema' | 'isolation' | 'archive'>,
+  fail: Fail,
+): EventsDefinition | undefined {
   const { events = false, name, references = {} } = options;
   if (events === false) return undefined;
   const tenant = Object.keys(isolation.create).find((field) => isolation.create[field] === currentTenant);

@@ -179,20 +179,15 @@ function viewOf(output: CrudOutput<object> | undefined): View | undefined {
   };
 }
 
-/** @throws Error if a view is no object, of which clients could not read the record, or the promise of one */
+/** @throws Error if a view is not an object, or the promise of one */
 function atOnce(view: unknown): object {
-  if (typeof view !== 'object' || view === null || Array.isArray(view) || view instanceof Date) {
-    const what = Array.isArray(view)
-      ? 'a list'
-      : view instanceof Date
-        ? 'a date'
-        : String(view && typeof view);
-    throw new Error(`The function of \`output\` returned ${what}. It must return the record itself.`);
-  }
-  if (!(view instanceof Promise)) return view;
-  // Nobody else waits for it, and its rejection would end the process.
-  view.catch(() => undefined);
-  throw new Error('The function of `output` returned a promise. It must return the record itself.');
+  if (view instanceof Promise) {
+    // Nobody else waits for it, and its rejection would end the process.
+    view.catch(() => undefined);
+  } else if (typeof view === 'object' && view !== null && !Array.isArray(view)) return view;
+  throw new Error(
+    'The function of `output` must return the record itself, not a promise, a list or a value.',
+  );
 }
 
 /** Copies the record's values into an instance, whose getters then compute theirs. */

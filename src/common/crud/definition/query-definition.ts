@@ -1,4 +1,3 @@
-import type { Type } from '@nestjs/common';
 import { type Schema, type SchemaType, Types } from 'mongoose';
 import { fieldAt, type JsonSchema, parseTimestamp, schemaOf as entitySchemaOf } from '../../fields/index.js';
 import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
@@ -6,8 +5,7 @@ import type { Fail } from '../options/checks.js';
 import type { CrudFieldRule, CrudOutput, CrudQueryOptions } from '../options/crud-options.js';
 import type { FilterKind } from '../query/list-query.js';
 import { type SearchDefinition, searchDefinition } from '../search/words.js';
-import { entryTypeOf, isDeclared, isHidden, isInMap, listsOn, prefixesOf, schemaOf } from './schema-paths.js';
-import type { ArchiveDefinition } from './archive.js';
+import { entryTypeOf, isDeclared, isHidden, isInMap, listsOn, schemaOf } from './schema-paths.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { showsStored } from './output.js';
 
@@ -220,12 +218,8 @@ export interface QueryDefinition extends Offered {
   readonly search?: SearchDefinition;
 }
 
-interface Described {
-  readonly entity: Type<object>;
-  readonly schema: Schema;
-  readonly archive: ArchiveDefinition | undefined;
+interface Described extends Pick<CrudDefinition, 'entity' | 'schema' | 'archive' | 'references'> {
   readonly output: CrudOutput<object> | undefined;
-  readonly references: readonly ReferenceDefinition[];
   /** The sets of fields that scope lists and counts. */
   readonly scopes: readonly (readonly string[])[];
 }
@@ -244,7 +238,7 @@ export function queryDefinition(
   const orders = indexed.flatMap((order) => [order, reverseOf(order)]);
   const offered = { filters, orders: new Map(orders.map((order) => [order.text, order])) };
   const live = withoutField(offered, described.archive?.field);
-  return { ...offered, indexed, live, search: searchDefinition(search, described.scopes) };
+  return { ...offered, indexed, live, search: searchDefinition([...new Set(search)], described.scopes) };
 }
 
 function withoutField({ filters, orders }: Offered, field: string | undefined): Offered {
@@ -311,8 +305,7 @@ export function checkReferred(
 function requireSortable(path: string, described: Described, fail: Fail): void {
   requireShown(path, 'query.sort', described, fail);
   const field = filterFieldOf(described.schema, path, undefined);
-  const isList = (described.schema.path(path) as SchemaType | undefined)?.instance === 'Array';
-  if (path === '_id' || !field || isList || field.within !== undefined)
+  if (path === '_id' || !field || field.isList)
     fail(`query.sort names "${path}", which has no order. Sort by a single value other than _id.`);
 }
 
@@ -325,10 +318,8 @@ function requireSearchable(path: string, described: Described, fail: Fail): void
 
 /** Whether a field holds a string or a list of strings and is not inside a map. */
 function isText(schema: Schema, path: string): boolean {
-  const types = prefixesOf(path).map((prefix) => schema.path(prefix) as SchemaType | undefined);
-  if (types.some((type) => type?.instance === 'Map')) return false;
-  const type = types.at(-1);
-  return (entryTypeOf(type) ?? type)?.instance === 'String';
+  const type = schema.path(path) as SchemaType | undefined;
+  return !isInMap(schema, path) && (entryTypeOf(type) ?? type)?.instance === 'String';
 }
 
 /** Clients must not be able to guess the values of hidden fields through filters and orders. */

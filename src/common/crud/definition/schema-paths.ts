@@ -212,7 +212,7 @@ export function hasOwnValidators(schema: Schema): boolean {
 }
 
 /** A schema, and those inside it. */
-function schemasIn(schema: Schema, seen = new Set<Schema>()): Schema[] {
+export function schemasIn(schema: Schema, seen = new Set<Schema>()): Schema[] {
   if (seen.has(schema)) return [];
   seen.add(schema);
   return [schema, ...schema.childSchemas.flatMap((child) => schemasIn(child.schema, seen))];

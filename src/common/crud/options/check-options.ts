@@ -31,7 +31,9 @@ const RESERVED_PATHS = ['docs', 'health'];
 /** A hundred years. Unit: days. */
 const MAX_DAYS = 36_500;
 
-const isText = (value: unknown) => typeof value === 'string' && value !== '';
+const matches = (pattern: RegExp) => (value: unknown) => typeof value === 'string' && pattern.test(value);
+
+const isText = matches(/./);
 
 const text = rule(isText, 'a text');
 
@@ -68,9 +70,9 @@ const REFERENCE = object({
   onDelete: oneOf('restrict', 'cascade', 'unset', 'ignore'),
 });
 
-const isPath = (value: unknown) => typeof value === 'string' && /^\w+(\.\w+)*$/.test(value);
+const isPath = matches(/^\w+(\.\w+)*$/);
 
-const isKey = (value: unknown) => typeof value === 'string' && isPath(value.replace(/^-/, ''));
+const isKey = matches(/^-?\w+(\.\w+)*$/);
 
 const hasDistinctFields = (keys: readonly string[]) =>
   keys.length > 0 && new Set(keys.map((key) => key.replace(/^-/, ''))).size === keys.length;
@@ -109,13 +111,8 @@ const ISOLATION = {
 const OPTIONS: { readonly [Name in keyof Required<AnyCrudOptions>]: Check } = {
   entity: required(aClass),
   input: required((input, where, fail) => (isPlainObject(input) ? INPUT : aClass)(input, where, fail)),
-  name: required(
-    rule(
-      (name) => /^[a-z][\w-]*$/i.test(String(name)),
-      'a word of letters, digits, - and _, such as "posts"',
-    ),
-  ),
-  path: rule((path) => /^:?[\w-]+(\/:?[\w-]+)*$/.test(String(path)), 'a path, such as "posts/api"'),
+  name: required(rule(matches(/^[a-z][\w-]*$/i), 'a word of letters, digits, - and _, such as "posts"')),
+  path: rule(matches(/^:?[\w-]+(\/:?[\w-]+)*$/), 'a path, such as "posts/api"'),
   tag: text,
   security: text,
   schema: rule(

@@ -46,7 +46,7 @@ import {
 } from '../routes/routes.js';
 import { ownRoutesOf } from './crud-action.decorator.js';
 import { CrudInterceptor } from './crud.interceptor.js';
-import { definitionOf, hasRoutes, isGeneratedMethod, storeRoutes, metadataOf } from './plan.js';
+import { hasRoutes, isGeneratedMethod, storeRoutes, metadataOf } from './plan.js';
 import { InheritedGuard, inheritsGuards } from './route-guards.js';
 
 type Methods = Record<string, unknown>;
@@ -148,10 +148,6 @@ function statusOf(controller: Type<object>, { handler, status }: Route): number 
 
 function checkController(controller: Type<object>, definition: CrudDefinition, fail: Fail): void {
   const { name } = controller;
-  if (!definitionOf(controller))
-    fail(
-      `${name} does not extend the generated controller. Write: class ${name} extends CrudController(options).`,
-    );
   checkConstructor(controller, fail);
   const path = Reflect.getOwnMetadata(PATH_METADATA, controller) as unknown;
   if (Reflect.hasOwnMetadata(CONTROLLER_WATERMARK, controller) && path !== '/' && path !== definition.path)
