@@ -1,5 +1,13 @@
 import { Prop } from '@nestjs/mongoose';
-import { claim, CrudModule, hasRole, IsIdentifier, IsListOf, IsText, unlessCaller } from '../../../src/index.js';
+import {
+  claim,
+  CrudModule,
+  hasRole,
+  IsIdentifier,
+  IsListOf,
+  IsText,
+  unlessCaller,
+} from '../../../src/index.js';
 import { NotificationsModule } from '../../../src/common/notifications/index.js';
 import { eventually } from '../../support/eventually.js';
 import { guardBy } from '../../support/guarded-app.js';

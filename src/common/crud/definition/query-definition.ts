@@ -214,6 +214,8 @@ export interface QueryDefinition extends Offered {
   readonly live: Offered;
   /** The orders that have an index, which also serves the reverse. The first one is the default. */
   readonly indexed: readonly Order[];
+  /** Whether a filter is a field of another resource. */
+  readonly isReferring: boolean;
   /** The fields that `q` searches; undefined if the resource cannot be searched. */
   readonly search?: SearchDefinition;
 }
@@ -238,7 +240,9 @@ export function queryDefinition(
   const orders = indexed.flatMap((order) => [order, reverseOf(order)]);
   const offered = { filters, orders: new Map(orders.map((order) => [order.text, order])) };
   const live = withoutField(offered, described.archive?.field);
-  return { ...offered, indexed, live, search: searchDefinition([...new Set(search)], described.scopes) };
+  const isReferring = [...filters.values()].some(({ referred }) => referred !== undefined);
+  const searched = searchDefinition([...new Set(search)], described.scopes);
+  return { ...offered, indexed, live, isReferring, search: searched };
 }
 
 function withoutField({ filters, orders }: Offered, field: string | undefined): Offered {

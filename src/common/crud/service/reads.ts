@@ -162,12 +162,13 @@ export class Reads<Entity extends object, Create extends object, Update extends 
 
   /** The filter of the records that a query selects, and what was asked for, which stays the same while others write. */
   private async select(action: 'get' | 'count', scope: TenantScope, query: ListQuery) {
-    const { access, parents, search } = this.resource;
+    const { access, definition, parents, search } = this.resource;
     assertWithin(scope);
     const asked = access.listing(action, scope, query);
     await parents?.require(action, scope);
     if (query.search) await search?.require();
     const { conditions = [] } = query;
+    if (!definition.query.isReferring) return { filter: asked, asked };
     const resolved = await timed(resolveReferred(conditions, scope, this.registry));
     const filter =
       resolved === conditions ? asked : access.listing(action, scope, { ...query, conditions: resolved });

@@ -28,15 +28,23 @@ const HEADERS: readonly ParameterObject[] = [
  * schemas are those of the document that `SwaggerModule.createDocument` makes of the same application.
  */
 export function describeWebhooks(app: INestApplicationContext): OpenAPIObject['paths'] {
-  const outboxes = app.get(Outboxes, { strict: false }).read();
   return Object.fromEntries(
-    [...outboxes.values()].flatMap((outbox) =>
+    outboxesOf(app).flatMap((outbox) =>
       Object.entries(outbox.events.types).map(([action, type]) => [
         type,
         { post: describeEvent(outbox, type, action as WriteAction) },
       ]),
     ),
   );
+}
+
+function outboxesOf(app: INestApplicationContext): readonly Outbox[] {
+  try {
+    return [...app.get(Outboxes, { strict: false }).read().values()];
+  } catch {
+    // Nest throws if the application has no resources.
+    return [];
+  }
 }
 
 function describeEvent({ definition, events }: Outbox, type: string, action: WriteAction) {
