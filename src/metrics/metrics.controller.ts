@@ -53,7 +53,7 @@ function metricsController(token?: string): Type<unknown> {
       operationId: 'metrics',
       summary:
         'Metrics of the process, its requests, the database and the notifications, in the text format of Prometheus',
-      description: `Also answers while the database cannot be reached: \`notifications_queue_up\` is 0 then, and the metrics of the queue are absent.${description}`,
+      description: `Also answers while the database cannot be reached, without the metrics of the queue.${description}`,
     })
     @ApiProduces('text/plain')
     @ApiOkResponse({ content: { 'text/plain': { schema: { type: 'string' } } } })
