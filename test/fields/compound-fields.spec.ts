@@ -34,6 +34,7 @@ describeFields({
       type: 'array',
       items: { type: 'string', minLength: 1, maxLength: 3 },
       maxItems: 2,
+      example: ['new'],
     },
     store: { type: [String], required: true, default: undefined },
   },

@@ -84,14 +84,14 @@ class Everything {
   @is('nested', SIZE, { nested: Size }) @v.ValidateNested() @Type(() => Size) size!: Size;
   @is('nested', SIZE, { nested: Size }) @v.ValidateNested() designed!: Size;
   @isList('other', {}) @v.IsArray() anything!: unknown[];
-  @isList('string', { type: 'string' }, { minItems: 1, maxItems: 3, uniqueItems: true })
+  @isList('string', { type: 'string' }, { minItems: 1, maxItems: 3, uniqueItems: true, example: ['news'] })
   @v.IsArray()
   @v.IsString({ each: true })
   @v.ArrayMinSize(1)
   @v.ArrayMaxSize(3)
   @v.ArrayUnique()
   words!: string[];
-  @isList('string', { type: 'string', maxLength: 4 }, { minItems: 1 })
+  @isList('string', { type: 'string', maxLength: 4 }, { minItems: 1, example: ['news'] })
   @v.MaxLength(4, { each: true })
   @v.ArrayNotEmpty()
   bare!: string[];

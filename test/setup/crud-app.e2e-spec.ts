@@ -91,7 +91,7 @@ it('warns of keys that come by http, and for any audience', async () => {
   const log = createLog('warn', collecting(lines));
   await (await createCrudApp({ module: ShopModule, imports }, { log })).close();
   expect(lines.map(({ msg }) => msg)).toEqual([
-    'No audience is required: tokens that were issued for other applications are accepted',
+    'Neither JWT_AUDIENCE nor tokens.audience is set: tokens that were issued for other applications are accepted',
     'The keys come from an http URL: keep the way to the key server out of the reach of others, or use https',
   ]);
 });

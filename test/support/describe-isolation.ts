@@ -1,14 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import mongoose from 'mongoose';
 import { CrudModule } from '../../src/common/crud/index.js';
-import {
-  ACTIONS,
-  HIDDEN,
-  type MatrixAction,
-  type MatrixResource,
-  matrixResources,
-} from './isolation-matrix.js';
+import { ACTIONS, type MatrixAction, type MatrixResource, matrixResources } from './isolation-matrix.js';
 import { createPlainApp } from './platforms.js';
+import { HIDDEN } from './private-notes.js';
 import { createResourceApp } from './resource-app.js';
 import { sendTo } from './send-to.js';
 import { ACME, acme, GLOBEX, globex, tokenOf } from './tenants.js';

@@ -53,7 +53,7 @@ describe('tokens of a key set', () => {
   it('may have any audience unless JWT_AUDIENCE is set, and come by http; the log warns of both at the start', () => {
     const warnings = set.app.logLines.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
     expect(warnings).toEqual([
-      'No audience is required: tokens that were issued for other applications are accepted',
+      'Neither JWT_AUDIENCE nor tokens.audience is set: tokens that were issued for other applications are accepted',
       'The keys come from an http URL: keep the way to the key server out of the reach of others, or use https',
     ]);
   });

@@ -211,8 +211,14 @@ export const errorMessages = {
   shuttingDown: 'This process is shutting down. Try again.',
 };
 
-/** The message of a code that always has the same one. It has the name of the code: OVERLOADED has `overloaded`. */
+/**
+ * The message of a code that always has the same one. It has the name of the code: OVERLOADED has `overloaded`.
+ *
+ * @throws Error if there is none
+ */
 export function messageOf(code: ErrorCode): string {
   const name = code.toLowerCase().replaceAll(/_./g, ([, letter = '']) => letter.toUpperCase());
-  return String(errorMessages[name as keyof typeof errorMessages]);
+  const message = errorMessages[name as keyof typeof errorMessages];
+  if (typeof message !== 'string') throw new Error(`${code} has no message of its own. Add ${name}.`);
+  return message;
 }

@@ -26,6 +26,17 @@ export interface JsonSchema {
   [keyword: string]: unknown;
 }
 
+/** A schema of a list with an example, if its entries are texts of which bounds and a pattern say all. */
+export function withTextExample(list: JsonSchema): JsonSchema {
+  const { minItems = 1, items: { type, format, enum: values, example, ...entry } = {} } = list;
+  if (type !== 'string' || format !== undefined || values || example !== undefined) return list;
+  const { minLength = 0, maxLength = Infinity, pattern = '' } = entry;
+  const texts = Array.from({ length: Math.max(minItems, 1) }, (_, i) =>
+    `${i || ''}news`.padEnd(minLength, 's').slice(0, maxLength),
+  );
+  return texts.every((text) => new RegExp(pattern).test(text)) ? { ...list, example: texts } : list;
+}
+
 /** A value that a schema describes: its example, its default, or those of its parts; undefined if there is no telling. */
 export function exampleOf(schema: JsonSchema): unknown {
   const { example, default: preset, enum: values, type, items, properties = {} } = schema;

@@ -6,6 +6,7 @@ import {
   type FieldRule,
   scalarRule,
 } from './field-rule.js';
+import { withTextExample } from './json-schema.js';
 import { isPlainObject } from './plain-object.js';
 
 /** Options of `IsListOf`. */
@@ -43,13 +44,13 @@ export function IsListOf(of: (() => Type<object>) | FieldDecorator, options: Lis
     list: true,
     shape,
     rejection: (value) => (accepts(value) ? undefined : shape),
-    schema: {
+    schema: withTextExample({
       type: 'array',
       items: entry.schema,
       ...(min > 0 && { minItems: min }),
       maxItems: max,
       ...(unique && { uniqueItems: true }),
-    },
+    }),
     storeRequired: true,
   };
   return decoratorOf(rule, options);

@@ -4,7 +4,7 @@ import type { ValidationMetadata } from 'class-validator/types/metadata/Validati
 import { enumSchema, type EnumValues, enumValuesOf } from './enums.js';
 import type { FieldDescription, FieldKind } from './field-rule.js';
 import { IDENTIFIER_SCHEMA } from './identifiers.js';
-import type { JsonSchema } from './json-schema.js';
+import { type JsonSchema, withTextExample } from './json-schema.js';
 import { designTypeOf, isClass, isConditional, transformTypeOf } from './metadata.js';
 
 /** Arguments of a class-validator decorator, in its own order. */
@@ -201,6 +201,13 @@ function wholeBounds({ exclusiveMinimum, exclusiveMaximum, ...schema }: JsonSche
   return { ...schema, ...(exclusiveMinimum && { minimum: 1 }), ...(exclusiveMaximum && { maximum: -1 }) };
 }
 
+/** Constraints of which the schema says all that an example must satisfy. */
+const DESCRIBED = new Set(
+  'isString isLength minLength maxLength matches isArray arrayNotEmpty arrayMinSize arrayMaxSize arrayUnique'.split(
+    ' ',
+  ),
+);
+
 function listSchema(items: JsonSchema, kind: FieldKind, rules: readonly ValidationMetadata[]): JsonSchema {
   const keywords = rules.map((rule) =>
     LIST_RULES[constraintOf(rule)]?.((rule.constraints ?? []) as unknown[]),
@@ -208,7 +215,13 @@ function listSchema(items: JsonSchema, kind: FieldKind, rules: readonly Validati
   const { uniqueItems, ...bounds } = Object.assign({}, ...keywords) as JsonSchema;
   // Objects are compared by identity, or by a function that no keyword can describe.
   const comparesValues = kind !== 'nested' && kind !== 'other';
-  return { type: 'array', items, ...bounds, ...(uniqueItems && comparesValues && { uniqueItems }) };
+  const schema: JsonSchema = {
+    type: 'array',
+    items,
+    ...bounds,
+    ...(uniqueItems && comparesValues && { uniqueItems }),
+  };
+  return rules.every((rule) => DESCRIBED.has(constraintOf(rule))) ? withTextExample(schema) : schema;
 }
 
 /** The name of a constraint, as class-validator reports it. */

@@ -45,7 +45,8 @@ const PLAIN_KEYS =
   'The keys come from an http URL: keep the way to the key server out of the reach of others, or use https';
 
 /** An issuer with a key URL usually has other applications, too. */
-const ANY_AUDIENCE = 'No audience is required: tokens that were issued for other applications are accepted';
+const ANY_AUDIENCE =
+  'Neither JWT_AUDIENCE nor tokens.audience is set: tokens that were issued for other applications are accepted';
 
 /** Verifies JSON Web Tokens (RFC 7519) as RFC 8725 recommends: only the key source decides the algorithms. */
 export class TokenVerifier {

@@ -24,7 +24,7 @@ const PROPERTIES = {
   visible: { type: 'boolean', default: true },
   dimensions: DIMENSIONS,
   variants: { type: 'array', items: VARIANT, maxItems: 50 },
-  labels: { type: 'array', items: { type: 'string', maxLength: 10 }, maxItems: 3 },
+  labels: { type: 'array', items: { type: 'string', maxLength: 10 }, maxItems: 3, example: ['news'] },
   category: { type: 'string', pattern: '^[0-9a-fA-F]{24}$', example: '665f1c2ab7e3a90d4c8b4567' },
 };
 

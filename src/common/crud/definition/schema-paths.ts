@@ -190,11 +190,13 @@ type Hooks = ReadonlyMap<string, readonly { readonly fn?: { readonly name?: stri
 const MONGOOSES_OWN =
   /^(_setTimestampsOnUpdate|timestampsPreSave|saveSubdocs|shardingPlugin|trackTransaction)/;
 
-/** Whether a schema, or one inside it, has middleware that Mongoose did not add. */
-export function hasMiddleware(schema: Schema): boolean {
+/** Whether a schema, or one inside it, has middleware that Mongoose did not add: of an operation, or of any. */
+export function hasMiddleware(schema: Schema, operation?: string): boolean {
   return schemasIn(schema).some((one) => {
     const { _pres = new Map(), _posts = new Map() } = (one as WithHooks).s?.hooks ?? {};
-    const hooks = [..._pres.values(), ..._posts.values()].flat() as { fn?: { name?: string } }[];
+    const hooks = [..._pres, ..._posts].flatMap(([name, those]) =>
+      operation === undefined || operation === name ? those : [],
+    );
     return hooks.some(({ fn }) => !MONGOOSES_OWN.test(fn?.name ?? ''));
   });
 }

@@ -49,6 +49,7 @@ export class CrudStore<Entity> {
   readonly hasMiddleware: boolean;
   /** Keep records from being deleted while writes that refer to them are carried out. */
   readonly holds: ReferenceHolds;
+  private readonly isCountHooked: boolean;
   private readonly lists: OrderedReads;
   private readonly hides: boolean;
   private readonly hasMaps: boolean;
@@ -82,6 +83,7 @@ export class CrudStore<Entity> {
     this.hasMaps = hasMaps(model.schema);
     this.words = search && new RecordWords(search, model.schema);
     this.hasMiddleware = hasMiddleware(model.schema);
+    this.isCountHooked = hasMiddleware(model.schema, 'countDocuments');
     this.isSaved = this.hasMiddleware || Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
     this.inserts = sharedInserts(model, database);
     this.updates = sharedUpdates(model, database);
@@ -200,7 +202,7 @@ export class CrudStore<Entity> {
 
   /** The number of records that match. */
   count(filter: StoreFilter): Promise<number> {
-    const { database, hasMiddleware, model } = this;
+    const { database, isCountHooked, model } = this;
     const { limits } = database;
     const count = () => {
       const query = filtered(
@@ -209,7 +211,7 @@ export class CrudStore<Entity> {
       );
       // A transaction takes no command `count`, and without a condition it is not exact on a sharded cluster:
       // https://www.mongodb.com/docs/manual/reference/method/db.collection.count/#sharded-clusters
-      if (hasMiddleware || limits.session || Object.keys(filter).length === 0) return query.exec();
+      if (isCountHooked || limits.session || Object.keys(filter).length === 0) return query.exec();
       // The aggregation of `countDocuments` can run on a plan that MongoDB 7.0 caches for good: one made before the
       // first list entered an index looks up a single value there, and misses records with two words of a search.
       query.cast(model);
