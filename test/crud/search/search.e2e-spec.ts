@@ -1,5 +1,5 @@
 /** @mongodb */
-import { CrudModule, IsText, scopeOf } from '../../../src/index.js';
+import { CrudModule, IsText, schemaOf, scopeOf } from '../../../src/index.js';
 import { onEvent } from '../../support/on-event.js';
 import { expectInvalid } from '../../support/problems.js';
 import { plansOf } from '../../support/query-plans.js';
@@ -23,7 +23,7 @@ const hooked = resource({
   fields: { title: IsText({ max: 80 }) },
   query: { search: ['title'] },
 });
-hooked.schema?.pre('save', () => undefined);
+hooked.schema = schemaOf(hooked.entity).pre('save', () => undefined);
 
 const app = useTestApp({
   root: serviceWith({ imports: [recipes(), ...[books, hooked].map((one) => CrudModule.forFeature(one))] }),

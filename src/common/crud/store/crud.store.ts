@@ -202,13 +202,11 @@ export class CrudStore<Entity> {
 
   /** The number of records that match. */
   count(filter: StoreFilter): Promise<number> {
-    const { database, isCountHooked, model } = this;
+    const { database, isCountHooked, lists, model } = this;
     const { limits } = database;
     const count = () => {
-      const query = filtered(
-        model.countDocuments({}, { ...limits, ...this.lists.countHint(filter) }),
-        filter,
-      );
+      const all = model.countDocuments({}, { ...limits, ...lists.countHint(filter) });
+      const query = filtered(all, filter);
       // A transaction takes no command `count`, and without a condition it is not exact on a sharded cluster:
       // https://www.mongodb.com/docs/manual/reference/method/db.collection.count/#sharded-clusters
       if (isCountHooked || limits.session || Object.keys(filter).length === 0) return query.exec();
