@@ -1,3 +1,4 @@
+/** @slow */
 import { ESLint } from 'eslint';
 
 const eslint = new ESLint();

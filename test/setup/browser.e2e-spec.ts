@@ -119,6 +119,8 @@ const PLACEHOLDER_CONTRAST = `(() => {
       /** Identifiers of the records that were created, by the path of their lists. */
       const ids = new Map<string, string>();
       const failed: string[] = [];
+      /** Methods whose form was looked at. */
+      const looked = new Set<string>();
       const wide: string[] = [];
       for (const { method, path, operationId, tags, requestBody } of operations) {
         const name = `${method} ${path}`;
@@ -158,8 +160,8 @@ const PLACEHOLDER_CONTRAST = `(() => {
           if (id !== undefined && !ids.has(listOf(path))) ids.set(listOf(path), id);
         }
         if (Number(await page.evaluate('document.documentElement.scrollWidth')) > PHONE) wide.push(name);
-        // They have every method.
-        if (path.startsWith('/todos')) await expectLegible(selector);
+        if (path.startsWith('/todos') && !looked.has(method)) await expectLegible(selector);
+        if (path.startsWith('/todos')) looked.add(method);
         if (path !== '/events') await block.locator('.opblock-summary-control').click();
       }
       expect({ failed, wide }).toEqual({ failed: [], wide: [] });

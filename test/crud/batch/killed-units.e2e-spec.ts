@@ -1,4 +1,7 @@
-/** @mongodb */
+/**
+ * @slow
+ * @mongodb
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Variables } from '../../../src/config/index.js';
 import { titled } from '../../support/bulk.js';

@@ -205,7 +205,7 @@ describe('concurrent patches', () => {
           expect(await comparable(one)).toEqual(await comparable(other));
           await app.empty();
         }),
-        { numRuns: 60 },
+        { numRuns: 25 },
       );
     }
   });
