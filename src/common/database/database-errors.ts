@@ -2,9 +2,9 @@ import { mongo } from 'mongoose';
 import {
   DatabaseTooSlowError,
   DatabaseUnavailableError,
+  DomainError,
   DuplicateValueError,
   PASSING_CODES,
-  TransactionsUnavailableError,
   WriteConflictError,
 } from '../errors/index.js';
 
@@ -36,7 +36,7 @@ export function translateDatabaseError(error: unknown): unknown {
     const fields = Object.keys((error.keyPattern as object | undefined) ?? {});
     if (error.code === DUPLICATE_KEY) return new DuplicateValueError(fields, { cause: error });
     if (error.code === ILLEGAL_OPERATION && error.message.startsWith('Transaction numbers'))
-      return new TransactionsUnavailableError({ cause: error });
+      return new DomainError('TRANSACTIONS_UNAVAILABLE', undefined, { cause: error });
     if (error.code === WRITE_CONFLICT) return new WriteConflictError({ cause: error });
     if (error.code === MAX_TIME_EXPIRED) return new DatabaseTooSlowError({ cause: error });
     return PASSING_CODES.has(Number(error.code)) ? new DatabaseUnavailableError({ cause: error }) : error;

@@ -216,7 +216,7 @@ export const errorMessages = {
  *
  * @throws Error if there is none
  */
-export function messageOf(code: ErrorCode): string {
+export function messageOf(code: string): string {
   const name = code.toLowerCase().replaceAll(/_./g, ([, letter = '']) => letter.toUpperCase());
   const message = errorMessages[name as keyof typeof errorMessages];
   if (typeof message !== 'string') throw new Error(`${code} has no message of its own. Add ${name}.`);

@@ -6,48 +6,50 @@ export type Violation = { pointer: string; detail: string } | { parameter: strin
 /** An {@link ErrorCode}, or the upper-case word of one of your own exceptions. */
 export type ProblemCode = ErrorCode | (string & {});
 
-/**
- * An error that a client is meant to see. Throw its subclasses; the problem filter turns them into
- * `application/problem+json`.
- */
-export abstract class DomainError extends Error {
-  /** The stable upper-case word of the error. */
-  abstract readonly code: ProblemCode;
+/** What an error may have besides its code and message. */
+export interface ErrorDetails extends ErrorOptions {
   /** Each violation of a field or parameter, if known. */
-  readonly errors?: readonly Violation[] | undefined;
-  /** Response headers that belong to the error, such as `Allow`. */
-  readonly headers: Readonly<Record<string, string>> = {};
+  readonly errors?: readonly Violation[];
+  /** Response headers that belong to the error, such as `Allow`. @default when to try again, for some codes */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** HTTP status of the response. @default the one of the code */
+  readonly status?: number;
+  /** A short text that is the same for every error with the code. @default the one of the code */
+  readonly title?: string;
+}
 
-  /** @param detail a message that tells the client what to do */
+/** An error that a client is meant to see: the problem filter turns it into `application/problem+json`. */
+export class DomainError extends Error implements ErrorDetails {
+  readonly errors: readonly Violation[] | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly status: number;
+  readonly title: string;
+
+  /**
+   * @param code the stable upper-case word of the error
+   * @param detail a message that tells the client what to do. By default, the message that the code always has.
+   */
   constructor(
-    readonly detail: string,
-    options?: ErrorOptions,
+    readonly code: ProblemCode,
+    readonly detail = messageOf(code),
+    { cause, errors, headers, status, title }: ErrorDetails = {},
   ) {
     // Nobody reads where it was thrown, and a batch may have a thousand.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
-    super(detail, options);
+    super(detail, { cause });
     Error.stackTraceLimit = stackTraceLimit;
     this.name = new.target.name;
-  }
-
-  /** HTTP status of the response. @default the one in the table of error messages */
-  get status(): number {
-    return this.row.status;
-  }
-
-  /** A short text that is the same for every error with the code. @default the one in the table of error messages */
-  get title(): string {
-    return this.row.title;
-  }
-
-  private get row(): { status: number; title: string } {
-    return ERROR_TABLE[this.code as ErrorCode] ?? ERROR_TABLE.INTERNAL_ERROR;
+    const row = ERROR_TABLE[code as ErrorCode] ?? ERROR_TABLE.INTERNAL_ERROR;
+    this.errors = errors;
+    this.headers = headers ?? retryOf(code);
+    this.status = status ?? row.status;
+    this.title = title ?? row.title;
   }
 }
 
 /** When to try again after an error of a code. Unit: seconds. */
-const RETRY_AFTER: Partial<Record<ErrorCode, string>> = {
+const RETRY_AFTER: Readonly<Record<string, string>> = {
   IDEMPOTENCY_KEY_IN_USE: '1',
   AUTHENTICATION_UNAVAILABLE: '5',
   DEADLINE_EXCEEDED: '5',
@@ -55,33 +57,39 @@ const RETRY_AFTER: Partial<Record<ErrorCode, string>> = {
   OVERLOADED: '5',
   QUERY_TOO_SLOW: '5',
   SHUTTING_DOWN: '1',
-};
+} satisfies Partial<Record<ErrorCode, string>>;
 
-function retryOf(code: ErrorCode): Record<string, string> {
+function retryOf(code: string): Record<string, string> {
   const { [code]: after } = RETRY_AFTER;
   return after === undefined ? {} : { 'Retry-After': after };
 }
 
-/** Makes the class of a row of the error table. Its arguments are those of message and headers, or the options of `Error`. */
-function coded<Args extends unknown[] = [options?: ErrorOptions]>(
+/** Makes the class of a code: with its message and headers, or that which the code always has. */
+function coded<Args extends unknown[] = [details?: ErrorDetails]>(
   code: ErrorCode,
-  detail: string | ((...args: Args) => string) = messageOf(code),
-  headers: Readonly<Record<string, string>> | ((...args: Args) => Record<string, string>) = retryOf(code),
-): new (...args: Args) => DomainError & { readonly code: ErrorCode } {
+  detailOf?: (...args: Args) => string,
+  headersOf?: (...args: Args) => Record<string, string>,
+): new (...args: Args) => DomainError {
   return class extends DomainError {
-    readonly code = code;
-    override readonly headers: Readonly<Record<string, string>>;
-
     constructor(...args: Args) {
-      const [options] = args;
-      super(
-        typeof detail === 'string' ? detail : detail(...args),
-        typeof options === 'object' ? (options as ErrorOptions) : undefined,
-      );
-      this.headers = typeof headers === 'function' ? headers(...args) : headers;
+      if (detailOf) super(code, detailOf(...args), headersOf && { headers: headersOf(...args) });
+      else super(code, undefined, args[0] as ErrorDetails | undefined);
     }
   };
 }
+
+// Classes of which the table of errors, and the message, say all.
+export class AuthenticationUnavailableError extends coded('AUTHENTICATION_UNAVAILABLE') {}
+export class PathNotFoundError extends coded('PATH_NOT_FOUND') {}
+export class IdempotencyKeyInUseError extends coded('IDEMPOTENCY_KEY_IN_USE') {}
+export class OverloadedError extends coded('OVERLOADED') {}
+export class QueryTooSlowError extends coded('QUERY_TOO_SLOW') {}
+export class DatabaseUnavailableError extends coded('DATABASE_UNAVAILABLE') {}
+export class ShuttingDownError extends coded('SHUTTING_DOWN') {}
+export class TenantRequiredError extends coded('TENANT_REQUIRED', errorMessages.tenantRequired) {}
+export class ClaimRequiredError extends coded('CLAIM_REQUIRED', errorMessages.claimRequired) {}
+export class StillReferencedError extends coded('STILL_REFERENCED', errorMessages.stillReferenced) {}
+export class QueryTooBroadError extends coded('QUERY_TOO_BROAD', errorMessages.queryTooBroad) {}
 
 // Of what the request asks for, and who asks.
 
@@ -97,12 +105,10 @@ export class UnauthenticatedError extends coded<[byToken?: boolean]>(
 
 /** The request has a token that is not valid (RFC 6750, section 3.1). */
 export class InvalidTokenError extends DomainError {
-  readonly code = 'INVALID_TOKEN';
-  override readonly headers = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
-
   /** @param reason a word for the log only: clients cannot tell why a token is not valid */
   constructor(readonly reason: string) {
-    super(errorMessages.invalidToken);
+    const headers = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
+    super('INVALID_TOKEN', errorMessages.invalidToken, { headers });
   }
 }
 
@@ -113,19 +119,8 @@ export class InsufficientScopeError extends coded(
   (scope) => ({ 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` }),
 ) {}
 
-/** The credentials are valid but name no tenant, in the claim that should contain it. */
-export class TenantRequiredError extends coded('TENANT_REQUIRED', errorMessages.tenantRequired) {}
-
-/** A valid token that lacks a claim that isolates the action. */
-export class ClaimRequiredError extends coded('CLAIM_REQUIRED', errorMessages.claimRequired) {}
-
-/** The key set that verifies tokens cannot be fetched, so tokens cannot be checked. */
-export class AuthenticationUnavailableError extends coded('AUTHENTICATION_UNAVAILABLE') {}
-
 /** A request that cannot be read at all: broken JSON, broken URL. */
-export class MalformedRequestError extends DomainError {
-  readonly code = 'MALFORMED_REQUEST';
-}
+export class MalformedRequestError extends coded('MALFORMED_REQUEST', (detail: string) => detail) {}
 
 /** Maximum number of violations in one response. */
 const MAX_ERRORS = 50;
@@ -135,24 +130,21 @@ const MAX_DETAIL = 2_000;
 
 /** A body, query or path that does not have the declared shape. */
 export class ValidationError extends DomainError {
-  readonly code = 'VALIDATION_FAILED';
-  override readonly errors: readonly Violation[];
+  declare readonly errors: readonly Violation[];
 
   /** @param errors each violation; at least one */
   constructor(errors: readonly [Violation, ...Violation[]], options?: ErrorOptions) {
-    const [first, ...others] = errors.slice(0, MAX_ERRORS).map(shortened) as [Violation, ...Violation[]];
-    super(errorMessages.validationFailed(errors.length, first.detail), options);
-    this.errors = [first, ...others];
+    const shown = errors.slice(0, MAX_ERRORS).map(shortened) as [Violation, ...Violation[]];
+    const detail = errorMessages.validationFailed(errors.length, shown[0].detail);
+    super('VALIDATION_FAILED', detail, { ...options, errors: shown });
   }
 }
 
 /** A body with fields that the caller may not write. */
 export class ForbiddenFieldError extends DomainError {
-  readonly code = 'FORBIDDEN_FIELD';
-
   /** @param errors one of each field; at least one */
-  constructor(override readonly errors: readonly Violation[]) {
-    super(errors[0]?.detail ?? '');
+  constructor(errors: readonly Violation[]) {
+    super('FORBIDDEN_FIELD', errors[0]?.detail, { errors });
   }
 }
 
@@ -178,23 +170,18 @@ export function toPointer(segments: readonly (string | number)[]): string {
 
 /** An id in the path that is not an object identifier. */
 export class InvalidIdError extends DomainError {
-  readonly code = 'INVALID_ID';
-  override readonly errors: readonly Violation[];
-
   /** @param parameter name of the path parameter */
   constructor(parameter: string) {
-    super(errorMessages.invalidId);
-    this.errors = [{ parameter, detail: errorMessages.invalidId }];
+    const detail = errorMessages.invalidId;
+    super('INVALID_ID', detail, { errors: [{ parameter, detail }] });
   }
 }
 
 /** A body over the limit, by itself or merged into its record. */
 export class BodyTooLargeError extends DomainError {
-  readonly code = 'BODY_TOO_LARGE';
-
   /** @param limit maximum size of a body. Unit: bytes. */
   constructor(limit: number, detail = errorMessages.bodyTooLarge(limit), options?: ErrorOptions) {
-    super(detail, options);
+    super('BODY_TOO_LARGE', detail, options);
   }
 }
 
@@ -205,25 +192,12 @@ export class UnsupportedMediaTypeError extends coded(
   (allowed) => ({ Accept: allowed.join(', ') }),
 ) {}
 
-/** A body that is compressed or otherwise encoded (RFC 9110, section 8.4). */
-export class UnsupportedContentCodingError extends coded(
-  'UNSUPPORTED_MEDIA_TYPE',
-  errorMessages.unsupportedContentCoding,
-  { 'Accept-Encoding': 'identity' },
-) {}
-
-/** No route has the requested path. */
-export class PathNotFoundError extends coded('PATH_NOT_FOUND') {}
-
 /** The path exists, but accepts other methods (RFC 9110, section 15.5.6). */
 export class MethodNotAllowedError extends coded(
   'METHOD_NOT_ALLOWED',
   errorMessages.methodNotAllowed,
   (_method, allow) => ({ Allow: allow.join(', ') }),
 ) {}
-
-/** A stream that should resume after an event that its tenant does not have. */
-export class UnknownEventError extends coded('UNKNOWN_EVENT') {}
 
 // Of records.
 
@@ -238,18 +212,14 @@ export class WriteConflictError extends coded('WRITE_CONFLICT') {}
 
 /** A write that would repeat a unique value. */
 export class DuplicateValueError extends DomainError {
-  readonly code = 'DUPLICATE_VALUE';
-  override readonly errors: readonly Violation[] | undefined;
-
   /** @param fields the fields whose combination must be unique */
   constructor(
     private readonly fields: readonly string[],
     options?: ErrorOptions,
   ) {
     const detail = errorMessages.duplicateValue(fields);
-    super(detail, options);
-    const named = fields.map((field) => ({ pointer: toPointer(field.split('.')), detail }));
-    this.errors = named.length > 0 ? named : undefined;
+    const errors = fields.map((field) => ({ pointer: toPointer(field.split('.')), detail }));
+    super('DUPLICATE_VALUE', detail, { ...options, errors: errors.length > 0 ? errors : undefined });
   }
 
   /** The same error, naming only fields that a client may send. */
@@ -259,19 +229,7 @@ export class DuplicateValueError extends DomainError {
   }
 }
 
-/** A delete of a record that others refer to. Takes its name, and that of the resource that refers to it. */
-export class StillReferencedError extends coded('STILL_REFERENCED', errorMessages.stillReferenced) {}
-
-/** A request with an `Idempotency-Key` whose first request has not been answered yet. */
-export class IdempotencyKeyInUseError extends coded('IDEMPOTENCY_KEY_IN_USE') {}
-
-/** A request with an `Idempotency-Key` that was already used with another body. */
-export class IdempotencyKeyReusedError extends coded('IDEMPOTENCY_KEY_REUSED') {}
-
 // Of load, and of what the service depends on.
-
-/** The process has as much work as it can do. */
-export class OverloadedError extends coded('OVERLOADED') {}
 
 /**
  * Which limit was reached: that of an address, of a tenant, of invalid tokens, one client's share of the process,
@@ -281,16 +239,13 @@ export type RequestLimit = 'address' | 'tenant' | 'badTokens' | 'share' | 'keys'
 
 /** A client sends more requests than allowed. */
 export class TooManyRequestsError extends DomainError {
-  readonly code = 'TOO_MANY_REQUESTS';
-  override readonly headers: Readonly<Record<string, string>>;
-
   /** @param retryAfter when to try again. Unit: seconds. */
   constructor(
     readonly limit: RequestLimit,
     retryAfter: number,
   ) {
-    super(errorMessages.tooManyRequests[limit]);
-    this.headers = { 'Retry-After': String(Math.max(1, retryAfter)) };
+    const headers = { 'Retry-After': String(Math.max(1, retryAfter)) };
+    super('TOO_MANY_REQUESTS', errorMessages.tooManyRequests[limit], { headers });
   }
 }
 
@@ -312,18 +267,6 @@ export class TooManySubscriptionsError extends coded(
   errorMessages.tooManySubscriptions,
 ) {}
 
-/** A request could not be answered in time. */
-export class DeadlineExceededError extends coded('DEADLINE_EXCEEDED') {}
-
-/** A query takes the database longer than allowed. */
-export class QueryTooSlowError extends coded('QUERY_TOO_SLOW') {}
-
-/** A condition on the fields of referred records matches too many of them. */
-export class QueryTooBroadError extends coded('QUERY_TOO_BROAD', errorMessages.queryTooBroad) {}
-
-/** The database cannot be reached, or did not answer in time. */
-export class DatabaseUnavailableError extends coded('DATABASE_UNAVAILABLE') {}
-
 /** The database can be reached, but an operation took longer than its time limit. */
 export class DatabaseTooSlowError extends DatabaseUnavailableError {}
 
@@ -332,30 +275,6 @@ export class IndexUnavailableError extends coded<[detail?: string]>(
   'INDEX_UNAVAILABLE',
   (detail = errorMessages.indexUnavailable) => detail,
 ) {}
-
-/** An operation of a unit of work of which another one has failed. */
-export class NotCarriedOutError extends coded('NOT_CARRIED_OUT') {}
-
-/** The database is a standalone server of MongoDB, which has no transactions. */
-export class TransactionsUnavailableError extends coded('TRANSACTIONS_UNAVAILABLE') {}
-
-/** The process is shutting down. Another process, or the next one, will answer. */
-export class ShuttingDownError extends coded('SHUTTING_DOWN') {}
-
-/** An error that the framework raised before or around a handler, in the service's own words. */
-export class FrameworkError extends DomainError {
-  /**
-   * @param code the row of the error table that it belongs to
-   * @param detail by default, the message that the code always has
-   */
-  constructor(
-    readonly code: ErrorCode,
-    detail = messageOf(code),
-    options?: ErrorOptions,
-  ) {
-    super(detail, options);
-  }
-}
 
 /** An error with a status, raised by the HTTP server or one of its plugins. Its text is not meant for clients. */
 export class ServerRejectionError extends Error {

@@ -9,7 +9,8 @@ import {
 } from '@nestjs/swagger';
 import { ERROR_TABLE, type ErrorCode, errorMessages } from './error-messages.js';
 import * as errors from './errors.js';
-import { FeatureError, type Problem, PROBLEM_CONTENT_TYPE, toProblem } from './problems.js';
+import type { ProblemCode, Violation } from './errors.js';
+import { featureError, PROBLEM_CONTENT_TYPE, toProblem } from './problems.js';
 
 /** One violation of a request, as the explorer shows it. */
 class ProblemViolation {
@@ -23,7 +24,7 @@ class ProblemViolation {
   detail!: string;
 }
 
-/** The body of every error, as the explorer shows it. */
+/** The body of every error: the members of RFC 9457, section 3.1, and four additional ones (section 3.2). */
 class ProblemBody {
   @ApiProperty({ format: 'uri', example: 'urn:problem:validation-failed' })
   type!: string;
@@ -46,8 +47,9 @@ class ProblemBody {
       `${Object.keys(ERROR_TABLE).join(', ')}; a resource may have others of its own.`,
     pattern: '^[A-Z][A-Z0-9_]*$',
     example: 'VALIDATION_FAILED',
+    type: String,
   })
-  code!: string;
+  code!: ProblemCode;
 
   @ApiProperty({ description: 'The same text as `detail`' })
   message!: string;
@@ -56,8 +58,9 @@ class ProblemBody {
   requestId!: string;
 
   @ApiPropertyOptional({ type: [ProblemViolation] })
-  errors?: ProblemViolation[];
+  errors?: readonly Violation[];
 }
+export type Problem = ProblemBody;
 
 /** The result of a line of a stream, if it is an error. */
 class LineProblemBody extends ProblemBody {
@@ -82,7 +85,7 @@ const header = (description: string) => ({ description, schema: { type: 'string'
 const RETRY_AFTER = { 'Retry-After': header('When to try again. Unit: seconds') };
 
 /** Headers that accompany a status. */
-const PROBLEM_HEADERS: Readonly<Record<number, Record<string, ReturnType<typeof header>>>> = {
+const HEADERS: Readonly<Record<number, Record<string, ReturnType<typeof header>>>> = {
   401: { 'WWW-Authenticate': header('How to authenticate (RFC 6750)') },
   409: { 'Retry-After': header('Of a request in flight: when to try again. Unit: seconds') },
   429: RETRY_AFTER,
@@ -109,7 +112,7 @@ export function ApiProblemsOf(context: ExampleContext, ...problems: (ErrorCode |
       return ApiResponse({
         status,
         description: [...new Set(same.map(({ title }) => title))].join(', or '),
-        headers: PROBLEM_HEADERS[status],
+        headers: HEADERS[status],
         content: { [PROBLEM_CONTENT_TYPE]: { schema: PROBLEM_SCHEMA, examples } },
       });
     }),
@@ -166,7 +169,7 @@ function problemExample(
 ): Problem {
   const error =
     typeof problem === 'number'
-      ? new FeatureError(new HttpException(STATUS_CODES[problem] ?? 'Error', problem))
-      : (EXAMPLES[problem]?.({ label, contentTypes, idName }) ?? new errors.FrameworkError(problem));
+      ? featureError(new HttpException(STATUS_CODES[problem] ?? 'Error', problem))
+      : (EXAMPLES[problem]?.({ label, contentTypes, idName }) ?? new errors.DomainError(problem));
   return toProblem(error, { path: '', id: REQUEST_ID });
 }

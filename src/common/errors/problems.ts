@@ -13,7 +13,6 @@ import { ERROR_TABLE, type ErrorCode, errorMessages } from './error-messages.js'
 import {
   BodyTooLargeError,
   DomainError,
-  FrameworkError,
   InvalidTokenError,
   OverloadedError,
   PathNotFoundError,
@@ -26,6 +25,7 @@ import {
   type Violation,
 } from './errors.js';
 import { OUTAGE, reasonOf } from './log-text.js';
+import type { Problem } from './problem-docs.js';
 
 declare module '../request/index.js' {
   interface RequestState {
@@ -59,15 +59,8 @@ export function sendProblem(thrown: unknown, request: HttpRequest, reply: HttpRe
   reply.send(body);
 }
 
-/** An error as it is sent. */
-export interface ProblemResponse {
-  status: number;
-  headers: Record<string, string>;
-  body: Buffer;
-}
-
 /** The response that {@link sendProblem} sends, for code that replaces a response that is being sent. */
-export function problemResponse(thrown: unknown, request: HttpRequest): ProblemResponse {
+export function problemResponse(thrown: unknown, request: HttpRequest) {
   const error = toDomainError(thrown, request.platform ?? { bodyLimit: BODY_LIMIT });
   const { status } = error;
   request.problem = {
@@ -81,7 +74,7 @@ export function problemResponse(thrown: unknown, request: HttpRequest): ProblemR
   const problem = toProblem(error, { path: pathOf(request), id: idOf(request) });
   return {
     status,
-    headers: { ...error.headers, 'Content-Type': PROBLEM_CONTENT_TYPE, 'Cache-Control': 'no-store' },
+    headers: { ...error.headers, ...PROBLEM_HEADERS },
     // As bytes: Fastify adds a charset to a string, a parameter that the media type does not have.
     body: Buffer.from(JSON.stringify(problem)),
   };
@@ -101,22 +94,8 @@ function causeOf({ status, cause }: DomainError): object {
 /** Media type of every error body (RFC 9457). */
 export const PROBLEM_CONTENT_TYPE = 'application/problem+json';
 
-/** The body of every error: the members of RFC 9457, section 3.1, and four additional ones (section 3.2). */
-export interface Problem {
-  type: string;
-  title: string;
-  status: number;
-  detail: string;
-  instance: string;
-  /** The stable upper-case word of the error. */
-  code: ProblemCode;
-  /** The same text as `detail`. */
-  message: string;
-  /** Identifies the request in the log. */
-  requestId: string;
-  /** Each violation of the request, if known. */
-  errors?: readonly Violation[];
-}
+/** Headers that every error has. */
+export const PROBLEM_HEADERS = { 'Content-Type': PROBLEM_CONTENT_TYPE, 'Cache-Control': 'no-store' };
 
 /** Builds the body of an error for one request. */
 export function toProblem(error: DomainError, request: { path: string; id: string }): Problem {
@@ -135,8 +114,7 @@ export function toProblem(error: DomainError, request: { path: string; id: strin
 
 /** Whether a value names an error for the documentation: a code of the table, or a status of your own. */
 export function isProblem(value: unknown): value is ErrorCode | number {
-  if (typeof value === 'number') return Number.isInteger(value) && value >= 400 && value <= 599;
-  return typeof value === 'string' && Object.hasOwn(ERROR_TABLE, value);
+  return isErrorStatus(value) || (typeof value === 'string' && Object.hasOwn(ERROR_TABLE, value));
 }
 
 /** Fastify's error codes that a client can cause (https://fastify.dev/docs/latest/Reference/Errors/). */
@@ -146,29 +124,26 @@ const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 };
 
 /**
- * Turns anything that was thrown into an error that a client may see. A Nest exception keeps its status and
- * text. An unknown error becomes an internal error without any of the original text, which stays in `cause`
- * for the log.
- *
- * @param bodyLimit maximum size of the route's body. Unit: bytes.
+ * Turns anything that was thrown into an error that a client may see. A Nest exception keeps its status and text; of an
+ * unknown error, nothing but the log's `cause` is kept.
  */
 export function toDomainError(thrown: unknown, { bodyLimit }: { bodyLimit: number }): DomainError {
   if (thrown instanceof DomainError) return thrown;
-  if (thrown instanceof HttpException && isErrorStatus(thrown.getStatus())) return new FeatureError(thrown);
+  if (thrown instanceof HttpException && isErrorStatus(thrown.getStatus())) return featureError(thrown);
   const known = FASTIFY_ERRORS[fastifyCode(thrown)];
-  if (known) return new FrameworkError(...known, { cause: thrown });
+  if (known) return new DomainError(...known, { cause: thrown });
   const status = serverStatusOf(thrown);
   // The explorer's file server forbids paths that lead out of its folder. For clients, they do not exist.
   if (status === 404 || status === 403) return new PathNotFoundError();
   if (status === 413) return new BodyTooLargeError(bodyLimit);
   if (status !== undefined && status >= 400 && status < 500) {
     const code = codeOfStatus(status) ?? 'MALFORMED_REQUEST';
-    return new FrameworkError(code, errorMessages.malformedRequest, { cause: thrown });
+    return new DomainError(code, errorMessages.malformedRequest, { cause: thrown });
   }
-  return new FrameworkError('INTERNAL_ERROR', undefined, { cause: thrown });
+  return new DomainError('INTERNAL_ERROR', undefined, { cause: thrown });
 }
 
-/** Whether a status is an error status (RFC 9110, section 15). */
+/** Whether a value is an error status (RFC 9110, section 15). */
 function isErrorStatus(status: unknown): boolean {
   return Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599;
 }
@@ -199,33 +174,21 @@ const MAX_MESSAGES = 50;
 const RETRY_AFTER_503 = 5;
 
 /** A Nest exception that your own code threw. Clients see its status and text. */
-export class FeatureError extends DomainError {
-  readonly code: ProblemCode;
-  override readonly errors: readonly Violation[] | undefined;
-  override readonly headers: Readonly<Record<string, string>>;
-  private readonly httpStatus: number;
-
-  constructor(exception: HttpException) {
-    const response = exception.getResponse();
-    const status = exception.getStatus();
-    const errors = messagesOf(response).map(toViolation);
-    const [first] = errors;
-    super(first ? errorMessages.validationFailed(errors.length, first.detail) : textOf(response, status), {
-      cause: exception,
-    });
-    this.httpStatus = status;
-    this.errors = first && errors;
-    this.code = first && status === 400 ? 'VALIDATION_FAILED' : codeOf(exception);
-    this.headers = headersOf(response, status);
-  }
-
-  override get status(): number {
-    return this.httpStatus;
-  }
-
-  override get title(): string {
-    return this.code === 'VALIDATION_FAILED' ? super.title : titleOf(this.httpStatus);
-  }
+export function featureError(exception: HttpException): DomainError {
+  const [response, status] = [exception.getResponse(), exception.getStatus()];
+  const errors = messagesOf(response).map(toViolation);
+  const [first] = errors;
+  const code = first && status === 400 ? 'VALIDATION_FAILED' : codeOf(exception);
+  const detail = first
+    ? errorMessages.validationFailed(errors.length, first.detail)
+    : textOf(response, status);
+  return new DomainError(code, detail, {
+    cause: exception,
+    errors: first && errors,
+    headers: headersOf(response, status),
+    status,
+    title: code === 'VALIDATION_FAILED' ? undefined : titleOf(status),
+  });
 }
 
 /** A `ValidationPipe` lists all its violations in `message`; every other exception has one text. */
@@ -277,10 +240,7 @@ function memberOf(response: unknown, name: string): unknown {
   return (response as Record<string, unknown>)[name];
 }
 
-/**
- * The beginning of a class-validator message: parent names with dots, as Nest's ValidationPipe prepends them,
- * some words, and the field's name. `items.0.each value in tags must be a string` is about `items.0.tags`.
- */
+/** The beginning of a message of class-validator: `items.0.each value in tags must be a string` is about `items.0.tags`. */
 const MESSAGE =
   /^((?:[\w$-]+\.)*)(?:each value in )?(?:nested )?(?:property )?(?:"([^"]+)"|([\w$-]+)) (?:must|should|is not)\b/;
 

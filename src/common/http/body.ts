@@ -6,10 +6,10 @@ import { SetMetadata } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import {
   BodyTooLargeError,
+  DomainError,
   errorMessages,
   MalformedRequestError,
   OverloadedError,
-  UnsupportedContentCodingError,
   UnsupportedMediaTypeError,
 } from '../errors/index.js';
 import type { HttpRequest } from '../request/index.js';
@@ -63,7 +63,10 @@ export function bodyError(request: HttpRequest, format: BodyFormat | undefined):
   if (typeof format === 'object') return undefined;
   const [, charset = 'utf-8'] = /charset="?([^";]+)/.exec(parameters) ?? [];
   if (charset.trim() !== 'utf-8') return new UnsupportedMediaTypeError(allowed);
-  return coding.toLowerCase() === 'identity' ? undefined : new UnsupportedContentCodingError();
+  if (coding.toLowerCase() === 'identity') return undefined;
+  return new DomainError('UNSUPPORTED_MEDIA_TYPE', errorMessages.unsupportedContentCoding, {
+    headers: { 'Accept-Encoding': 'identity' },
+  });
 }
 
 /** Whether a media type is one of a range such as `image/*` (RFC 9110, section 12.5.1). */

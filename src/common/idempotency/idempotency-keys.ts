@@ -8,7 +8,7 @@ import { CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../database/index.j
 import {
   DuplicateValueError,
   IdempotencyKeyInUseError,
-  IdempotencyKeyReusedError,
+  DomainError,
   TooManyRequestsError,
 } from '../errors/index.js';
 import type { HttpRequest } from '../request/index.js';
@@ -91,7 +91,7 @@ export class IdempotencyKeys {
    * Reserves a key for its first request, or takes it over from one that ended without a response.
    *
    * @returns the stored response instead, if there is one
-   * @throws IdempotencyKeyReusedError if the key was used with another body
+   * @throws DomainError if the key was used with another body
    * @throws IdempotencyKeyInUseError if the first request is in flight
    * @throws TooManyRequestsError if the key is new, and its client has stored as much as it may
    */
@@ -110,7 +110,7 @@ export class IdempotencyKeys {
       const isExpired = found !== undefined && found.expiresAt.getTime() <= Date.now();
       if (wait !== undefined && (!found || isExpired)) throw new TooManyRequestsError('keys', wait);
       if (!found) continue;
-      if (!isExpired && found.bodyHash !== bodyHash) throw new IdempotencyKeyReusedError();
+      if (!isExpired && found.bodyHash !== bodyHash) throw new DomainError('IDEMPOTENCY_KEY_REUSED');
       if (!isExpired && found.answer) return found.answer;
       if (!isExpired && found.leaseUntil.getTime() > Date.now()) throw new IdempotencyKeyInUseError();
       const change = isExpired ? { $set: fresh, $unset: { answer: 1 } } : { $set: { owner, ...leased() } };

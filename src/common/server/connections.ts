@@ -4,11 +4,10 @@ import { type RequestListener, type Server, type ServerResponse, STATUS_CODES } 
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
-  type DomainError,
+  DomainError,
   errorMessages,
-  FrameworkError,
   MalformedRequestError,
-  PROBLEM_CONTENT_TYPE,
+  PROBLEM_HEADERS,
   toProblem,
 } from '../errors/index.js';
 import { whenClosed } from '../request/index.js';
@@ -110,7 +109,7 @@ export function respondToBroken(cause: { code?: string }, socket: Socket, log: F
   const body = JSON.stringify(toProblem(error, { path: '', id: requestId }));
   const headers = {
     ...SECURITY_HEADERS,
-    'Content-Type': PROBLEM_CONTENT_TYPE,
+    ...PROBLEM_HEADERS,
     'Content-Length': Buffer.byteLength(body),
     'Cache-Control': 'no-store',
     Connection: 'close',
@@ -120,8 +119,8 @@ export function respondToBroken(cause: { code?: string }, socket: Socket, log: F
 }
 
 function brokenRequestError(code: string | undefined): DomainError {
-  if (code === 'HPE_HEADER_OVERFLOW') return new FrameworkError('HEADERS_TOO_LARGE');
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new FrameworkError('REQUEST_TIMEOUT');
+  if (code === 'HPE_HEADER_OVERFLOW') return new DomainError('HEADERS_TOO_LARGE');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new DomainError('REQUEST_TIMEOUT');
   return new MalformedRequestError(errorMessages.malformedHttp);
 }
 

@@ -6,7 +6,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
   errorMessages,
-  FrameworkError,
+  DomainError,
   MalformedRequestError,
   PathNotFoundError,
   sendProblem,
@@ -145,7 +145,7 @@ function headViolation({ httpVersion, headers, rawHeaders }: IncomingMessage): E
     return new MalformedRequestError(errorMessages.malformedHttp);
   if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked'))
     return new MalformedRequestError(errorMessages.unknownTransferCoding);
-  if (expect.toLowerCase() !== '100-continue') return new FrameworkError('EXPECTATION_FAILED');
+  if (expect.toLowerCase() !== '100-continue') return new DomainError('EXPECTATION_FAILED');
   const sent = rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
   // Node only returns the first value.
   const repeated = SINGLE.find((name) => sent.indexOf(name) !== sent.lastIndexOf(name));

@@ -2,12 +2,7 @@ import { hash } from 'node:crypto';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import fastifyRateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import {
-  DeadlineExceededError,
-  OverloadedError,
-  sendProblem,
-  TooManyRequestsError,
-} from '../errors/index.js';
+import { DomainError, OverloadedError, sendProblem, TooManyRequestsError } from '../errors/index.js';
 import { contextOf } from '../request/index.js';
 import {
   FairShare,
@@ -130,7 +125,7 @@ function leave(request: FastifyRequest): void {
 function giveUp(request: FastifyRequest, reply: FastifyReply): void {
   leave(request);
   if (reply.sent || reply.raw.headersSent) return;
-  sendProblem(new DeadlineExceededError(), request, reply);
+  sendProblem(new DomainError('DEADLINE_EXCEEDED'), request, reply);
   reply.send = (payload?: unknown) => {
     const { destroy } = (payload ?? {}) as { destroy?: () => void };
     if (typeof destroy === 'function') destroy.call(payload);

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { StreamableFile, type Type } from '@nestjs/common';
-import { DatabaseUnavailableError, DomainError, NotCarriedOutError } from '../../errors/index.js';
+import { DatabaseUnavailableError, DomainError } from '../../errors/index.js';
 import { nextTimeSlice } from '../../http/index.js';
 import { contextOf } from '../../request/index.js';
 import { unrestrictedScope } from '../../tenancy/index.js';
@@ -27,7 +27,7 @@ export async function carryOutBulk(
   service: AnyService,
 ): Promise<BulkResults> {
   if (!atomic) return { results: await carryOut(operations, items, service) };
-  const failure = new NotCarriedOutError();
+  const failure = new DomainError('NOT_CARRIED_OUT');
   const { endsAt, reservation } = contextOf(items.request);
   let results: ItemResult[] = [];
   try {

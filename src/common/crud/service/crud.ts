@@ -56,7 +56,7 @@ export class Crud {
    * @param work may run several times, since another writer may change what it has read. It should do nothing
    * besides calling verbs
    * @returns what the function returns
-   * @throws TransactionsUnavailableError if the database is a standalone server
+   * @throws DomainError `TRANSACTIONS_UNAVAILABLE` if the database is a standalone server
    * @throws DatabaseTooSlowError if the unit takes longer than 4.5 seconds, for example since others were faster
    * all the time
    */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
 import { Batches, singleFlight } from '../../database/index.js';
-import { ShuttingDownError, TooManyStreamsError, UnknownEventError } from '../../errors/index.js';
+import { DomainError, ShuttingDownError, TooManyStreamsError } from '../../errors/index.js';
 import { FairShare } from '../../http/index.js';
 import { type HttpResponse, rawOf } from '../../request/index.js';
 import { EventLog } from '../log/event-log.js';
@@ -65,7 +65,7 @@ export class EventStreams {
    * Answers a request with a stream.
    *
    * @throws TooManyStreamsError, OverloadedError, ShuttingDownError if no other stream can be opened
-   * @throws UnknownEventError if the tenant has no event with the identifier
+   * @throws DomainError `UNKNOWN_EVENT` if the tenant has no event with the identifier
    * @throws DatabaseUnavailableError, DatabaseTooSlowError if the log cannot be read
    */
   async open(request: StreamRequest, reply: HttpResponse): Promise<void> {
@@ -133,7 +133,7 @@ export class EventStreams {
     }
     if (lastEventId === origin) return { seq: 0, id: origin };
     const event = await this.log.find(tenant, lastEventId);
-    if (!event) throw new UnknownEventError();
+    if (!event) throw new DomainError('UNKNOWN_EVENT');
     return { seq: event.seq, id: lastEventId };
   }
 }
