@@ -8,21 +8,11 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 const MAX_CAUSES = 3;
 
 /** Base classes of errors whose text may quote a record. By name, since a feature may have another copy of a package. */
-const QUOTING = new Set(['MongoError', 'MongooseError', 'BSONError', 'SyntaxError']);
+const QUOTING = /^(?:Mongo|Mongoose|BSON|Syntax)Error$/;
 
 /** Those among them that are about a connection or a model. */
-const NOT_QUOTING = new Set([
-  'MongoNetworkError',
-  'MongoNotConnectedError',
-  'MongoServerSelectionError',
-  'MongooseServerSelectionError',
-  'MongoTopologyClosedError',
-  'MongoClientClosedError',
-  'PoolClosedError',
-  'WaitQueueTimeoutError',
-  'MissingSchemaError',
-  'OverwriteModelError',
-]);
+const NOT_QUOTING =
+  /^(?:Mongo(?:Network|NotConnected|(?:ose)?ServerSelection|TopologyClosed|ClientClosed)|PoolClosed|WaitQueueTimeout|MissingSchema|OverwriteModel)Error$/;
 
 /**
  * Server errors that mean "not now": shutdown, a change of primary, and a full disk
@@ -35,17 +25,8 @@ export const PASSING_CODES: ReadonlySet<number> = new Set([
 /** Server errors about a login, a time limit, a missing feature, or an index as such: they quote no record either. */
 const OF_THE_SERVER = new Set([...PASSING_CODES, 18, 50, 67, 85, 86, 115]);
 
-/** The members of an error, of whatever package, that the log may have. */
-interface Told {
-  readonly code?: unknown;
-  readonly codeName?: unknown;
-  /** Of Mongoose: the field at fault, or the fields. */
-  readonly path?: unknown;
-  readonly errors?: unknown;
-  /** Of the server, for a duplicate: the fields of the index. */
-  readonly keyPattern?: unknown;
-  readonly cause?: unknown;
-}
+/** The members of an error that the log may have: Mongoose names fields by `path` or `errors`, the server by `keyPattern`. */
+type Told = Partial<Record<'code' | 'codeName' | 'path' | 'errors' | 'keyPattern' | 'cause', unknown>>;
 
 const MARK = Symbol('outage');
 
@@ -99,7 +80,7 @@ function mayQuote(error: Error): boolean {
   const names: string[] = [];
   for (let one: unknown = error; one !== null; one = Object.getPrototypeOf(one))
     names.push(nameOf(one as object));
-  return names.some((name) => QUOTING.has(name)) && !names.some((name) => NOT_QUOTING.has(name));
+  return names.some((name) => QUOTING.test(name)) && !names.some((name) => NOT_QUOTING.test(name));
 }
 
 /** The stack without the error's text, which precedes it. */
