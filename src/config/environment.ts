@@ -42,11 +42,11 @@ export function readEnvironment(
   { verifiesTokens = true }: EnvironmentOptions = {},
 ): Environment {
   const environment = settingsFrom(new Reader(variables));
-  if (environment.jwtSecret && environment.jwtJwksUrl)
-    throw new ConfigurationError(
-      'JWT_JWKS_URL',
-      'cannot stand beside JWT_SECRET: one key source verifies every token. Unset one of them',
-    );
+  check(
+    'JWT_JWKS_URL',
+    !environment.jwtSecret || !environment.jwtJwksUrl,
+    'cannot stand beside JWT_SECRET: one key source verifies every token. Unset one of them',
+  );
   if (environment.nodeEnv === 'production') requireForProduction(environment, verifiesTokens);
   return environment;
 }
@@ -59,11 +59,15 @@ function settingsFrom(read: Reader) {
     mongodbUri: read.mongodbUri('MONGODB_URI'),
     mongodbAllowPlain: read.flag('MONGODB_ALLOW_PLAIN'),
     dataDir: read.text('DATA_DIR') ?? './data',
-    jwtSecret: read.secret('JWT_SECRET', 32),
+    jwtSecret: read.secret('JWT_SECRET'),
     jwtJwksUrl: read.url('JWT_JWKS_URL'),
     jwtIssuer: read.text('JWT_ISSUER'),
     jwtAudience: read.text('JWT_AUDIENCE'),
-    jwtScope: read.scope('JWT_SCOPE'),
+    jwtScope: read.valid(
+      'JWT_SCOPE',
+      SCOPE,
+      'must be one scope, without spaces, quotation marks and backslashes',
+    ),
     jwtTenantClaim: read.text('JWT_TENANT_CLAIM') ?? 'tenant',
     todosApi: read.oneOf('TODOS_API', ['generated', 'handwritten'], 'generated'),
     worker: read.oneOf('WORKER', ['inline', 'off'], 'inline'),
@@ -82,18 +86,21 @@ function settingsFrom(read: Reader) {
     hookWarnMs: read.wholeNumber('HOOK_WARN_MS', 50, 0, 600_000),
     docs: read.oneOf('DOCS', ['on', 'off'], 'on'),
     metrics: read.oneOf('METRICS', ['on', 'off'], 'on'),
-    metricsToken: read.bearerToken('METRICS_TOKEN', 32),
+    metricsToken: read.bearerToken('METRICS_TOKEN'),
   };
 }
+
+/** One scope (RFC 6749, section 3.3). */
+const SCOPE = /^[!#-[\]-~]+$/;
+
+/** Minimum length of a secret. Unit: bytes. */
+const SECRET_BYTES = 32;
 
 /** A host that a connection reaches without a network. */
 const THIS_HOST = /^(localhost|127\.[\d.]+|\[?::1\]?)$/;
 
 function requireForProduction(environment: Environment, verifiesTokens: boolean): void {
   const { mongodbUri = '', mongodbAllowPlain, webhookAllowPrivate, jwtSecret, jwtJwksUrl } = environment;
-  const check = (variable: string, isMet: boolean, detail: string) => {
-    if (!isMet) throw new ConfigurationError(variable, detail);
-  };
   check('MONGODB_URI', mongodbUri !== '', 'is required in production: a mongodb:// or mongodb+srv:// URI');
   const { hosts, srvHost, tls, rejectUnauthorized, checkServerIdentity } = new mongo.MongoClient(mongodbUri)
     .options as mongo.MongoOptions & { checkServerIdentity?: unknown };
@@ -121,6 +128,11 @@ function requireForProduction(environment: Environment, verifiesTokens: boolean)
   );
 }
 
+/** @throws ConfigurationError if the variable does not meet a condition */
+function check(variable: string, isMet: boolean, detail: string): void {
+  if (!isMet) throw new ConfigurationError(variable, detail);
+}
+
 /** Reads one variable per call and rejects invalid values. */
 class Reader {
   constructor(private readonly variables: Variables) {}
@@ -129,9 +141,15 @@ class Reader {
     return this.variables[name]?.trim() || undefined;
   }
 
+  /** The text of a variable, if it is set and matches. */
+  valid(name: string, pattern: RegExp, rule: string, value = this.text(name)): string | undefined {
+    check(name, value === undefined || pattern.test(value), rule);
+    return value;
+  }
+
   oneOf<const T extends string>(name: string, allowed: readonly T[], fallback: T): T {
-    const isAllowed = (value: string) => (allowed as readonly string[]).includes(value);
-    return (this.valid(name, isAllowed, `must be one of ${allowed.join(', ')}`) as T | undefined) ?? fallback;
+    const pattern = new RegExp(`^(?:${allowed.join('|')})$`);
+    return (this.valid(name, pattern, `must be one of ${allowed.join(', ')}`) as T | undefined) ?? fallback;
   }
 
   flag(name: string): boolean {
@@ -143,16 +161,15 @@ class Reader {
   }
 
   wholeNumber(name: string, fallback: number, min: number, max: number): number {
-    const isAllowed = (value: string) =>
-      /^\d{1,15}$/.test(value) && Number(value) >= min && Number(value) <= max;
-    return Number(this.valid(name, isAllowed, `must be a whole number from ${min} to ${max}`) ?? fallback);
+    const rule = `must be a whole number from ${min} to ${max}`;
+    const value = Number(this.valid(name, /^\d{1,15}$/, rule) ?? fallback);
+    check(name, value >= min && value <= max, rule);
+    return value;
   }
 
   mongodbUri(name: string): string | undefined {
-    const value = this.text(name);
+    const value = this.valid(name, /^mongodb(\+srv)?:\/\/\S+$/, 'must be a mongodb:// or mongodb+srv:// URI');
     if (value === undefined) return undefined;
-    if (!/^mongodb(\+srv)?:\/\/\S+$/.test(value))
-      throw new ConfigurationError(name, 'must be a mongodb:// or mongodb+srv:// URI');
     try {
       // Parses the URI with all its options; it does not connect yet.
       new mongo.MongoClient(value);
@@ -160,60 +177,39 @@ class Reader {
       const reason = withoutLogin((error as Error).message, value);
       throw new ConfigurationError(name, `must be a URI that the MongoDB driver can read: ${reason}`);
     }
-    if (!/^[^/]*\/\/[^/]+\/[^/?]/.test(value))
-      throw new ConfigurationError(
-        name,
-        'must name a database behind the address, such as mongodb://127.0.0.1:27017/posts-and-todos',
-      );
-    return value;
+    const rule = 'must name a database behind the address, such as mongodb://127.0.0.1:27017/posts-and-todos';
+    return this.valid(name, /^[^/]*\/\/[^/]+\/[^/?]/, rule);
   }
 
-  secret(name: string, minBytes: number): string | undefined {
-    const value = this.variables[name];
-    if (value === undefined || value === '') return undefined;
-    if (Buffer.byteLength(value) < minBytes)
-      throw new ConfigurationError(name, `must have at least ${minBytes} bytes`);
+  secret(name: string): string | undefined {
+    const value = this.variables[name] || undefined;
+    const isLong = value === undefined || Buffer.byteLength(value) >= SECRET_BYTES;
+    check(name, isLong, `must have at least ${SECRET_BYTES} bytes`);
     return value;
   }
 
   /** A token with the characters of RFC 6750, section 2.1. */
-  bearerToken(name: string, minLength: number): string | undefined {
-    const value = this.secret(name, minLength);
-    if (value === undefined || /^[\w\-.~+/]+=*$/.test(value)) return value;
-    throw new ConfigurationError(
-      name,
-      'must have letters, digits and - . _ ~ + / only, with = at its end alone',
-    );
+  bearerToken(name: string): string | undefined {
+    const rule = 'must have letters, digits and - . _ ~ + / only, with = at its end alone';
+    return this.valid(name, /^[\w\-.~+/]+=*$/, rule, this.secret(name));
   }
 
   url(name: string): URL | undefined {
-    const isHttp = (value: string) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
-    const value = this.valid(name, isHttp, 'must be an http:// or https:// URL');
+    const rule = 'must be an http:// or https:// URL';
+    const value = this.valid(name, /^https?:\/\//i, rule);
+    check(name, value === undefined || URL.canParse(value), rule);
     return value === undefined ? undefined : new URL(value);
-  }
-
-  /** One scope, with the characters of RFC 6749, section 3.3. */
-  scope(name: string): string | undefined {
-    const isScope = (value: string) => /^[!#-[\]-~]+$/.test(value);
-    return this.valid(name, isScope, 'must be one scope, without spaces, quotation marks and backslashes');
   }
 
   /** @param violationOf returns what is wrong with an entry, and what would be right */
   list(name: string, violationOf: (entry: string) => string | undefined): string[] {
     const entries = (this.text(name) ?? '').split(',').map((entry) => entry.trim());
-    return entries
-      .filter((entry) => entry !== '')
-      .map((entry) => {
-        const violation = violationOf(entry);
-        if (violation === undefined) return entry;
-        throw new ConfigurationError(name, `has ${JSON.stringify(entry)}, ${violation}`);
-      });
-  }
-
-  private valid(name: string, isValid: (value: string) => boolean, rule: string): string | undefined {
-    const value = this.text(name);
-    if (value === undefined || isValid(value)) return value;
-    throw new ConfigurationError(name, rule);
+    const given = entries.filter((entry) => entry !== '');
+    for (const entry of given) {
+      const violation = violationOf(entry);
+      check(name, violation === undefined, `has ${JSON.stringify(entry)}, ${violation}`);
+    }
+    return given;
   }
 }
 
