@@ -68,6 +68,15 @@ function shown({ _id, completed = false, ...todo }: Stored<Todo>) {
 
 type TodoRecord = ReturnType<typeof shown>;
 
+/** The response to a write: the whole record, if the client prefers that (RFC 7240). */
+function written<T>(todo: Stored<Todo>, result: T, prefer: string | undefined, reply: FastifyReply) {
+  varyBy(reply, 'Prefer');
+  reply.header('ETag', etagOf(todo));
+  if (!prefersRepresentation(prefer)) return result;
+  reply.header('Preference-Applied', 'return=representation');
+  return shown(todo);
+}
+
 /** One page of todos. */
 const TodoPage = schemaClass('TodoPage', {
   properties: {
@@ -98,12 +107,9 @@ export class TodosController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CreatedResult | TodoRecord> {
     const todo = await this.todos.create(input, reservation);
-    const record = shown(todo);
-    varyBy(reply, 'Prefer');
-    reply.headers({ Location: `/${PATH}/${record._id}`, ETag: etagOf(todo) });
-    if (!prefersRepresentation(prefer)) return { _id: record._id };
-    reply.header('Preference-Applied', 'return=representation');
-    return record;
+    const _id = todo._id.toHexString();
+    reply.header('Location', `/${PATH}/${_id}`);
+    return written(todo, { _id }, prefer, reply);
   }
 
   @Get()
@@ -187,11 +193,7 @@ export class TodosController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<UpdatedResult | TodoRecord> {
     const todo = await this.todos.update(id, changes, readEntityTags('If-Match', ifMatch));
-    varyBy(reply, 'Prefer');
-    reply.header('ETag', etagOf(todo));
-    if (!prefersRepresentation(prefer)) return { updated: true };
-    reply.header('Preference-Applied', 'return=representation');
-    return shown(todo);
+    return written(todo, { updated: true }, prefer, reply);
   }
 
   @Delete(':id')

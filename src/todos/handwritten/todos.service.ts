@@ -35,21 +35,13 @@ export class TodosService {
 
   /** One page of the list, and the total number of todos. */
   async page({ offset, limit }: PagePosition): Promise<{ results: Stored<Todo>[]; count: number }> {
+    const options = { ...OPERATION_LIMITS, sort: NEWEST_FIRST, skip: offset, limit };
+    const found = this.todos.find({}, null, options).lean<Stored<Todo>[]>();
+    // Without a condition, the server would read every record. With this hint, it counts the keys of the index.
+    const counted = this.todos.countDocuments({}, { ...OPERATION_LIMITS, hint: NEWEST_FIRST });
     const [results, count] = await Promise.all([
-      this.database.call(() =>
-        this.todos
-          .find({}, null, { ...OPERATION_LIMITS })
-          .sort(NEWEST_FIRST)
-          .skip(offset)
-          .limit(limit)
-          .lean<Stored<Todo>[]>()
-          .exec(),
-      ),
-      // Without a condition, the server would read every record. With this hint, it counts the keys of the
-      // index.
-      this.database.call(() =>
-        this.todos.countDocuments({}, { ...OPERATION_LIMITS, hint: NEWEST_FIRST }).exec(),
-      ),
+      this.database.call(() => found.exec()),
+      this.database.call(() => counted.exec()),
     ]);
     return { results, count };
   }
@@ -88,15 +80,15 @@ export class TodosService {
     const entries = Object.entries(changes)
       .filter(([, value]) => value !== undefined)
       .map(([field, value]): [string, unknown] => [field, value ?? DEFAULTS.get(field) ?? null]);
-    const $set = Object.fromEntries(entries.filter(([, value]) => value !== null));
-    const $unset = Object.fromEntries(
-      entries.filter(([, value]) => value === null).map(([field]) => [field, 1]),
-    );
+    const isRemoved = ([, value]: [string, unknown]) => value === null;
+    const $set = Object.fromEntries(entries.filter((entry) => !isRemoved(entry)));
+    const $unset = Object.fromEntries(entries.filter(isRemoved));
+    const filter = matching(id, ifMatch);
     const query =
       entries.length === 0
-        ? this.todos.findOne(matching(id, ifMatch), null, { ...OPERATION_LIMITS })
+        ? this.todos.findOne(filter, null, { ...OPERATION_LIMITS })
         : this.todos.findOneAndUpdate(
-            matching(id, ifMatch),
+            filter,
             { $set, $unset, $inc: { __v: 1 } },
             { ...OPERATION_LIMITS, runValidators: true, returnDocument: 'after' },
           );
