@@ -2,8 +2,9 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { CrudModule } from './common/crud/index.js';
 import type { DatabaseServer } from './common/database/index.js';
 import { HealthModule } from './common/health/index.js';
+import { MetricsModule } from './common/metrics/index.js';
 import { type Environment, rootOptionsOf } from './config/index.js';
-import { MetricsRouteModule } from './metrics/metrics.controller.js';
+import { metricsControllers } from './metrics/metrics.controller.js';
 import { NotificationsModule } from './common/notifications/index.js';
 import { PostsModule } from './posts/posts.module.js';
 import { TodosModule } from './todos/todos.module.js';
@@ -17,9 +18,10 @@ export class AppModule {
       imports: [
         CrudModule.forRoot(rootOptionsOf(environment, database)),
         HealthModule,
-        MetricsRouteModule.forRoot(environment),
+        MetricsModule,
         ...featuresOf(environment, { worker: environment.worker === 'inline' }),
       ],
+      controllers: metricsControllers(environment),
     };
   }
 }

@@ -7,7 +7,7 @@ import { HealthController, HealthModule, ShutdownState } from './common/health/i
 import { Metrics } from './common/metrics/index.js';
 import { onSignal } from './common/server/index.js';
 import type { Environment } from './config/index.js';
-import { type MetricsAccess, metricsRoute } from './metrics/metrics.controller.js';
+import { type MetricsAccess, metricsControllers } from './metrics/metrics.controller.js';
 
 /** The table of contents of a worker: the features of the service, without routes. */
 @Module({})
@@ -31,7 +31,7 @@ export class WorkerPortModule {
   static forRoot(worker: INestApplicationContext, access: MetricsAccess): DynamicModule {
     return {
       module: WorkerPortModule,
-      controllers: [HealthController, ...(metricsRoute(access).controllers ?? [])],
+      controllers: [HealthController, ...metricsControllers(access)],
       providers: [
         // Not the whole Database, which Nest would open and close with this application.
         { provide: Database, useValue: reportOf(worker.get(Database, { strict: false })) },

@@ -3,11 +3,8 @@ import {
   applyDecorators,
   type CanActivate,
   Controller,
-  type DynamicModule,
   Get,
   Header,
-  Module,
-  type ModuleMetadata,
   type Type,
   UseGuards,
   UseInterceptors,
@@ -16,7 +13,7 @@ import { ApiBearerAuth, ApiOkResponse, ApiOperation, ApiProduces, ApiTags } from
 import type { FastifyRequest } from 'fastify';
 import { ApiProblems, type ErrorCode, InvalidTokenError } from '../common/errors/index.js';
 import { StrictQueryInterceptor, UnderLoad } from '../common/http/index.js';
-import { Metrics, MetricsModule } from '../common/metrics/index.js';
+import { Metrics } from '../common/metrics/index.js';
 import { bearerTokenOf } from '../common/tenancy/index.js';
 
 /** Who may read the metrics. */
@@ -27,19 +24,14 @@ export interface MetricsAccess {
   readonly metricsToken?: string;
 }
 
-/** The parts of a module that serves the metrics to those who may read them. */
-export function metricsRoute({ metrics, metricsToken }: MetricsAccess): Pick<ModuleMetadata, 'controllers'> {
-  return { controllers: metrics === 'on' ? [metricsController(metricsToken)] : [] };
-}
-
-/** @param token bearer token that the route requires. @default none */
-function metricsController(token?: string): Type<unknown> {
+/** The controller of the route that Prometheus scrapes, if the route exists. */
+export function metricsControllers({ metrics, metricsToken: token }: MetricsAccess): Type<unknown>[] {
+  if (metrics === 'off') return [];
   const [description, ...problems]: [string, ...ErrorCode[]] =
     token === undefined
       ? ['']
       : [' Takes the token of the service’s own setting, and no other.', 'UNAUTHENTICATED', 'INVALID_TOKEN'];
 
-  /** Metrics for Prometheus. */
   @ApiTags('Health')
   @UseInterceptors(StrictQueryInterceptor)
   @Controller('metrics')
@@ -63,7 +55,7 @@ function metricsController(token?: string): Type<unknown> {
     }
   }
   if (token !== undefined) applyDecorators(ApiBearerAuth(), UseGuards(guardOf(token)))(MetricsController);
-  return MetricsController;
+  return [MetricsController];
 }
 
 /** Admits only requests with the token. */
@@ -81,12 +73,4 @@ function guardOf(token: string): CanActivate {
 /** Gives texts the same length, so that the comparison always takes the same time. */
 function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
-}
-
-/** The route that Prometheus scrapes. */
-@Module({})
-export class MetricsRouteModule {
-  static forRoot(access: MetricsAccess): DynamicModule {
-    return { module: MetricsRouteModule, imports: [MetricsModule], ...metricsRoute(access) };
-  }
 }
