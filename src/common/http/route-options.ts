@@ -7,8 +7,6 @@ declare module 'fastify' {
     compressed?: boolean;
     isStrict?: boolean;
     underLoad?: 'taken' | 'stream';
-    /** Whether the route exists only to reject a method. */
-    rejects?: boolean;
   }
 }
 

@@ -83,11 +83,7 @@ export function createHttpAdapter({
     reply.header('X-Request-Id', request.id);
     done(headViolation(request.raw));
   });
-  // After every onRequest hook: CORS answers preflights there, and also adds its headers to these errors.
-  fastify.addHook('preParsing', (request, reply, _payload, done) => {
-    if (request.is404) adapter.knownPaths.respond(request, reply, done);
-    else done();
-  });
+  new KnownPaths(fastify);
   boundConnections(fastify.server, maxConnections);
   boundQueuedResponses(fastify.server);
   // Node's own 417 would have no body; the hook above rejects the request instead.
@@ -111,11 +107,8 @@ export function createHttpAdapter({
 
 /** Distinguishes the server's own rejections from the exceptions that features throw. */
 class HttpAdapter extends FastifyAdapter {
-  readonly knownPaths = new KnownPaths(this.getInstance());
-
-  /** Nest calls this once every route exists. Its own handler would throw an exception that looks like a feature's. */
+  /** Nest's own handler would throw an exception that looks like a feature's. */
   override setNotFoundHandler(): ReturnType<FastifyAdapter['setNotFoundHandler']> {
-    this.knownPaths.rejectOthers();
     return super.setNotFoundHandler(() => {
       throw new PathNotFoundError();
     });

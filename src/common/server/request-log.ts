@@ -67,8 +67,7 @@ export function useRequestLog(fastify: FastifyInstance, metrics: Metrics, slots:
       rejected.inc({ code, limit: problem.limit ?? '' });
     }
     const shown = is404 && !METHODS.has(method) ? 'other' : method;
-    const isServed = !is404 && !routeOptions.config.rejects;
-    const route = (isServed && routeOptions.url) || NO_ROUTE;
+    const route = (!is404 && routeOptions.url) || NO_ROUTE;
     durations.observe({ method: shown, route, status }, elapsedTime / 1_000);
     done();
   });
