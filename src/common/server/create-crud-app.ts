@@ -2,6 +2,7 @@ import fastifyCors from '@fastify/cors';
 import type { DynamicModule, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
 import { ProblemFilter } from '../errors/index.js';
 import type { StreamLimits } from '../http/index.js';
 import { Metrics } from '../metrics/index.js';
@@ -53,28 +54,12 @@ export async function createCrudApp(
 ): Promise<NestFastifyApplication> {
   const settings = { ...APP_DEFAULTS, ...defined(given) };
   const logger = log ?? createLog(settings.logLevel);
-  const adapter = createHttpAdapter({ ...settings, logger, limits });
+  const adapter = createHttpAdapter(settings, logger, limits);
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, {
     logger: new PinoLogger(logger),
     abortOnError: false,
   });
-  await configureApp(app, settings, limits);
-  if (docs) useSwaggerUi(app, docs);
-  return app;
-}
-
-/** The options that have a value. An undefined one, such as an unset variable, keeps the default. */
-function defined<T extends object>(options: T): T {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
-}
-
-/** Sets up everything that all features share: CORS, load limits, metrics, and errors. */
-async function configureApp(
-  app: NestFastifyApplication,
-  settings: AppSettings,
-  limits?: Partial<StreamLimits>,
-): Promise<void> {
-  const fastify = app.getHttpAdapter().getInstance();
+  const fastify = adapter.getInstance<FastifyInstance>();
   if (settings.corsOrigins.length > 0) {
     await app.register(fastifyCors, {
       origin: settings.corsOrigins,
@@ -92,4 +77,11 @@ async function configureApp(
   const slots = await useLoadControl(fastify, settings, limits);
   useRequestLog(fastify, app.get(Metrics, { strict: false }), slots);
   app.useGlobalFilters(new ProblemFilter());
+  if (docs) useSwaggerUi(app, docs);
+  return app;
+}
+
+/** The options that have a value. An undefined one, such as an unset variable, keeps the default. */
+function defined<T extends object>(options: T): T {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }

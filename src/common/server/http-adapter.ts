@@ -25,17 +25,7 @@ import {
 } from './connections.js';
 import { KnownPaths } from './known-paths.js';
 import { ResponseLog } from './request-log.js';
-import { useCacheControl, useCompression, useSecurityHeaders } from './responses.js';
-
-/** Settings of the HTTP server. */
-interface HttpOptions {
-  /** Maximum size of a request body. Unit: bytes. */
-  bodyLimit: number;
-  /** Proxies whose `X-Forwarded-For` is trusted: addresses or ranges of addresses. */
-  trustedProxies: string[];
-  logger: FastifyBaseLogger;
-  limits?: Partial<ConnectionLimits>;
-}
+import { SECURITY_HEADERS, useCacheControl, useCompression } from './responses.js';
 
 /** How long a connection stays open after a response while the server closes. Unit: milliseconds. */
 const CLOSING_KEEP_ALIVE_MS = 100;
@@ -43,12 +33,11 @@ const CLOSING_KEEP_ALIVE_MS = 100;
 const REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /** The Fastify server that Nest runs on. Every error, even that of a broken request line, is a problem (RFC 9457). */
-export function createHttpAdapter({
-  bodyLimit,
-  trustedProxies,
-  logger,
-  limits,
-}: HttpOptions): FastifyAdapter {
+export function createHttpAdapter(
+  { bodyLimit, trustedProxies }: { bodyLimit: number; trustedProxies: string[] },
+  logger: FastifyBaseLogger,
+  limits?: Partial<ConnectionLimits>,
+): FastifyAdapter {
   const { maxConnections, headersMs, bodyMs, stallMs } = { ...CONNECTION_LIMITS, ...limits };
   const adapter = new HttpAdapter({
     bodyLimit,
@@ -78,9 +67,8 @@ export function createHttpAdapter({
       respondToBroken(error, socket, logger),
   });
   const fastify = adapter.getInstance<FastifyInstance>();
-  useSecurityHeaders(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
-    reply.header('X-Request-Id', request.id);
+    reply.headers({ ...SECURITY_HEADERS, 'X-Request-Id': request.id });
     done(headViolation(request.raw));
   });
   new KnownPaths(fastify);
