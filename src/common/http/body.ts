@@ -15,10 +15,7 @@ import {
 import type { HttpRequest } from '../request/index.js';
 import { nextTimeSlice, parseJson } from './json-body.js';
 
-/**
- * How a body holds the items of a batch. `operations`: as parts of one JSON value, each of which is checked
- * separately. `lines`: as a stream of lines of JSON, read as it arrives.
- */
+/** How a body holds the items of a batch: as parts of one JSON value, or as lines of JSON, read as they arrive. */
 export type BatchBody = 'operations' | 'lines';
 
 /** The format of a body that is not one JSON value: it holds a batch, or is of a media type that is not read here. */
@@ -42,7 +39,7 @@ const JSON_TYPE = 'application/json';
 export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 export const NDJSON_TYPE = 'application/x-ndjson';
 
-/** type/subtype with parameters (RFC 9110, section 8.3.1). The first group is the type, the second the parameters. */
+/** A type and its parameters (RFC 9110, section 8.3.1). */
 const MEDIA_TYPE =
   /^([\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+)((?: *; *[\w-]+=(?:[\w.+-]+|"[^"\\]*"))*) *;?$/;
 
@@ -53,7 +50,7 @@ function bodyTypesOf({ method }: HttpRequest, format: BodyFormat | undefined): r
   return method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_TYPE] : [JSON_TYPE];
 }
 
-/** Why a body cannot be read: its media type, or its coding. Without a body, a type describes nothing; some clients send it always. */
+/** Why a body cannot be read: its media type, or its coding. Some clients send a type without a body. */
 export function bodyError(request: HttpRequest, format: BodyFormat | undefined): Error | undefined {
   if (!hasBody(request)) return undefined;
   const { 'content-type': contentType = '', 'content-encoding': coding = 'identity' } = request.headers;
@@ -88,14 +85,8 @@ const MAX_PARTS = 256;
 /** Maximum total size of bodies that have not arrived as a whole. Unit: bytes. */
 const MAX_UNFINISHED = 64 * 1_048_576;
 
-/** A body that is arriving. */
-interface Unfinished {
-  length: number;
-  readonly giveUp: (error: Error) => void;
-}
-
-/** The bodies that are arriving, the longest first, and their total size. */
-const unfinished = new Set<Unfinished>();
+/** The bodies that are arriving, the longest first, with what gives each up; and their total size. */
+const unfinished = new Map<BodyBytes, (error: Error) => void>();
 let unfinishedBytes = 0;
 
 /** Collects chunks of bytes in few buffers, however small the chunks are. */
@@ -136,9 +127,7 @@ class BodyBytes {
  * Reads a body to its end. When too many bytes wait for the rest of their bodies, the body that has been under way
  * longest gives way.
  *
- * @param limit maximum size of the body. Unit: bytes.
- * @param done is called once, with the bytes, or with a BodyTooLargeError, MalformedRequestError or
- * OverloadedError as soon as it is known
+ * @param done is called once: with the bytes, or with a BodyTooLargeError, MalformedRequestError or OverloadedError
  */
 function readBody(
   payload: IncomingMessage,
@@ -150,12 +139,13 @@ function readBody(
     stopReading(payload);
     end(error);
   };
-  const own: Unfinished = { length: 0, giveUp };
   const onData = (chunk: Buffer) => {
     try {
+      unfinished.set(received, giveUp);
+      unfinishedBytes += chunk.length;
       received.add(chunk);
       if (received.length > limit) throw new BodyTooLargeError(limit);
-      grow(own, chunk.length);
+      makeRoom();
     } catch (error) {
       giveUp(error as Error);
     }
@@ -163,7 +153,7 @@ function readBody(
   const onEnd = () => end(null, received.take());
   function end(error: Error | null, body?: Buffer): void {
     payload.off('data', onData).off('end', onEnd).off('error', end);
-    if (unfinished.delete(own)) unfinishedBytes -= own.length;
+    if (unfinished.delete(received)) unfinishedBytes -= received.length;
     // A stream of HTTP/2 ends only when it has been read.
     if (error && !connectionOf(payload)) payload.resume();
     done(error, body);
@@ -172,11 +162,8 @@ function readBody(
   payload.on('data', onData).on('end', onEnd).on('error', end);
 }
 
-function grow(own: Unfinished, bytes: number): void {
-  unfinished.add(own);
-  own.length += bytes;
-  unfinishedBytes += bytes;
-  for (const { giveUp } of unfinished) {
+function makeRoom(): void {
+  for (const giveUp of unfinished.values()) {
     if (unfinishedBytes <= MAX_UNFINISHED) return;
     giveUp(new OverloadedError());
   }
@@ -218,9 +205,7 @@ export function readJson(
 }
 
 /**
- * A body as a stream of chunks that are as large as possible: bytes that arrive together are one chunk. The
- * socket is read only as fast as the stream.
- *
+ * A body as a stream, in which bytes that arrive together are one chunk. The socket is read only as fast as the stream.
  * Its error is a MalformedRequestError if the body comes in too many small chunks.
  */
 export function streamBody(payload: IncomingMessage): Readable {
@@ -266,11 +251,7 @@ export function streamBody(payload: IncomingMessage): Readable {
   return body;
 }
 
-/**
- * The lines of an import that a parser of the application may have read as a whole.
- *
- * @throws Error if nothing is left of them
- */
+/** The lines of an import that a parser of the application may have read. @throws Error if nothing is left of them */
 export function linesOf(body: unknown): Readable {
   if (body === undefined || body instanceof Readable) return body ?? Readable.from([]);
   if (typeof body === 'string' || Buffer.isBuffer(body)) return Readable.from([Buffer.from(body)]);
@@ -279,12 +260,7 @@ export function linesOf(body: unknown): Readable {
   );
 }
 
-/**
- * Once a request has been answered, lets the rest of its body arrive and be thrown away, so that the connection can
- * take the next request. When the server stops, the connection ends.
- *
- * @param body what reads the message
- */
+/** Throws away the rest of an answered request's body, for the connection's next request. When the server stops, it ends. */
 export function discardRest(message: IncomingMessage, body: unknown, closing: AbortSignal): void {
   const connection = connectionOf(message);
   const end = () => connection?.destroySoon();
