@@ -3,9 +3,8 @@ import ipaddr from 'ipaddr.js';
 import { OverloadedError, TooManyRequestsError } from '../errors/index.js';
 import { contextOf, type HttpRequest } from '../request/index.js';
 
-/** Who a share belongs to. */
+/** Who a share belongs to: a client of a group. A tenant is a group, and all networks without a token are one. */
 export interface Owner {
-  /** Clients of one group share as one client does: a tenant is a group, and all networks without a token are one. */
   readonly group: string;
   readonly client: string;
 }
@@ -17,7 +16,7 @@ declare module '../request/index.js' {
   }
 }
 
-/** Networks without a token: however many they are, they cannot keep a tenant out. */
+/** The group of networks without a token: however many they are, they cannot keep a tenant out. */
 const NETWORKS = 'networks';
 
 /** The owner of what a request takes: its tenant or, without a token, its network. */
@@ -88,7 +87,7 @@ const MAX_WAITING_OF_ONE = MAX_WAITING * SHARE;
 /** How much longer than others a client may wait behind its own requests, since that delays nobody else. */
 const OWN_PATIENCE = 6;
 
-/** What waits or is carried out: for all, for a group and for a client. */
+/** What waits or is carried out: of all, of a group and of a client. */
 interface Piece {
   readonly parties: readonly [Party, Party, Party];
   start: () => void;

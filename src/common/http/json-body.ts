@@ -7,7 +7,7 @@ const HARMFUL_NAMES = ['constructor', '_bsontype'];
 /** Maximum nesting of a body. Unit: levels of objects and arrays. */
 const MAX_DEPTH = 32;
 
-/** Nesting from which on a text is not parsed at all. Parts of bulk and import are rejected one by one at {@link MAX_DEPTH}. Unit: levels. */
+/** Nesting from which on a text is not parsed at all; items of batches are rejected one by one at {@link MAX_DEPTH}. */
 const UNPARSED_DEPTH = 10_000;
 
 /** Maximum number of names in one object of a body: parsing many more takes long. */
@@ -100,12 +100,7 @@ function nameAt(text: string, begin: number, end: number): string {
   return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
 }
 
-/**
- * Accepts only values that are safe for libraries that walk and copy them recursively and read their
- * `constructor`. Not recursive itself, since it guards against depth.
- *
- * @throws MalformedRequestError
- */
+/** @throws MalformedRequestError if libraries cannot walk and copy a value recursively, or read its `constructor` safely */
 export function checkHarmless(value: unknown): void {
   const rest: { value: object; depth: number }[] = isObject(value) ? [{ value, depth: 0 }] : [];
   for (let next = rest.pop(); next; next = rest.pop()) {
@@ -134,10 +129,7 @@ function malformed(): MalformedRequestError {
 
 let lastSlice = Promise.resolve();
 
-/**
- * Waits until a piece of long work may go on: one in each turn of the event loop, whoever it is for, so that short
- * requests are served in between, however many long ones there are.
- */
+/** Waits until a piece of long work may go on: one in each turn of the event loop, so that short requests are served, too. */
 export function nextTimeSlice(): Promise<void> {
   lastSlice = lastSlice.then(() => nextTurn());
   return lastSlice;

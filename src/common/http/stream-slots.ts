@@ -44,7 +44,7 @@ declare module '../request/index.js' {
   }
 }
 
-/** The right to send a response that is made while it is sent: its turns, and its end. */
+/** The right to send a response that is made while it is sent. */
 export interface Slot {
   /** Makes a part of the response when it is its turn. Between two parts, other work is done. */
   turn<T>(make: () => Promise<T>): Promise<T>;
@@ -54,7 +54,7 @@ export interface Slot {
   leave(): void;
 }
 
-/** The memory of a page, which may be large. */
+/** The memory of a large page. */
 export interface PageSlot extends Slot {
   /** Adjusts it to the real size of the page. Unit: bytes. */
   resize(bytes: number): void;

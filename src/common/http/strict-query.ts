@@ -55,10 +55,7 @@ export const TakesQuery = (...names: string[]) => SetMetadata(QUERY_PARAMETERS, 
 /** Declares that the code that reads the query parameters also checks their names. */
 export const ReadsQuery = () => SetMetadata(QUERY_PARAMETERS, undefined);
 
-/**
- * Rejects query strings that cannot be parsed, repeated parameters, and parameters that the handler does not
- * accept.
- */
+/** Rejects query strings that cannot be parsed, and parameters that are repeated or that the handler does not accept. */
 @Injectable()
 export class StrictQueryInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {

@@ -57,7 +57,7 @@ export const MAX_BEHIND = 32;
 
 /**
  * Bounds the requests that a connection has under way (RFC 9112, section 9.3.2), and closes the waiting responses with it:
- * Node closes only the one that is being sent. Call it once the listeners that answer requests are there.
+ * Node closes only the one that is being sent. It wraps the listeners that are there already.
  */
 export function boundQueuedResponses(server: Server): void {
   const listeners = server.listeners('request') as RequestListener[];
@@ -111,7 +111,6 @@ export function respondToBroken(cause: { code?: string }, socket: Socket, log: F
     ...SECURITY_HEADERS,
     ...PROBLEM_HEADERS,
     'Content-Length': Buffer.byteLength(body),
-    'Cache-Control': 'no-store',
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
@@ -133,10 +132,7 @@ const SMALL_REST = 65_536;
 /** Connections that close after the current response, so that later requests get none. */
 const closing = new WeakSet<Socket>();
 
-/**
- * Closes the connection if the response comes before the end of the request's body, unless the rest is short. Only an import
- * is answered while its body is read.
- */
+/** Closes the connection if a response comes before the end of its request's body. An import is answered while it is read. */
 export function useStagedClose(fastify: FastifyInstance): void {
   fastify.addHook('onSend', (request, reply, _payload, done) => {
     const isRead = request.routeOptions.config.batchBody === 'lines' && reply.statusCode < 400;
@@ -160,10 +156,7 @@ export function closeInStages(socket: Socket): void {
   socket.destroySoon = () => endInStages(socket);
 }
 
-/**
- * Closes a connection in stages (RFC 9112, section 9.6): bytes that still arrive would cause a reset, and the client may
- * lose its response.
- */
+/** Closes in stages (RFC 9112, section 9.6): bytes that still arrive would cause a reset, which may lose the response. */
 function endInStages(socket: Socket, last = ''): void {
   closing.add(socket);
   stopReading(socket);

@@ -41,10 +41,7 @@ declare module 'fastify' {
 /** From the arrival of a request to the first byte of its response. Unit: milliseconds. */
 const DEADLINE_MS = 4_800;
 
-/**
- * How many requests begin in a turn of the event loop: a step of one that has begun takes as long as these, and not as
- * all that arrive.
- */
+/** How many requests begin in a turn of the event loop, so that those which have begun go on in between. */
 const BEGINNING = { maxInAll: 16 };
 
 /**
@@ -146,11 +143,10 @@ async function rateLimits(fastify: FastifyInstance, options: LoadOptions) {
   return {
     /** @throws TooManyRequestsError */
     async count(request: FastifyRequest, owner: Owner): Promise<void> {
-      if (!isTenant(owner) && request.headers.authorization !== undefined) {
-        const bad = await badTokens?.(request, { increment: false });
-        if (bad && !bad.isAllowed && bad.remaining === 0)
-          throw new TooManyRequestsError('badTokens', bad.ttlInSeconds);
-      }
+      const hasUnknownToken = !isTenant(owner) && request.headers.authorization !== undefined;
+      const bad = hasUnknownToken && (await badTokens?.(request, { increment: false }));
+      if (bad && !bad.isAllowed && bad.remaining === 0)
+        throw new TooManyRequestsError('badTokens', bad.ttlInSeconds);
       const limits = { address: perAddress, ...(isTenant(owner) && { tenant: perTenant }) };
       for (const limit of ['address', 'tenant'] as const) {
         const result = await limits[limit]?.(request);
@@ -158,10 +154,7 @@ async function rateLimits(fastify: FastifyInstance, options: LoadOptions) {
           throw new TooManyRequestsError(limit, result.ttlInSeconds);
       }
     },
-    /** Counts an invalid token. */
-    async countBadToken(request: FastifyRequest): Promise<void> {
-      await badTokens?.(request);
-    },
+    countBadToken: async (request: FastifyRequest) => void (await badTokens?.(request)),
   };
 }
 

@@ -100,7 +100,7 @@ async function finishRequests(app: NestFastifyApplication, connections: OpenConn
 const NEXT_REQUEST_MS = 1_500;
 /** How often to look whether all connections are closed before that. Unit: milliseconds. */
 const CHECK_MS = 25;
-/** Maximum time to wait for a moment without new events. Unit: milliseconds. */
+/** Maximum time to wait for a turn of the event loop without new events. Unit: milliseconds. */
 const QUIET_MS = 3_000;
 
 /** The connections of a server, which it can give up without losing a request. Create it before the server listens. */
