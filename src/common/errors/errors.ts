@@ -55,6 +55,7 @@ const RETRY_AFTER: Readonly<Record<string, string>> = {
   DEADLINE_EXCEEDED: '5',
   DATABASE_UNAVAILABLE: '5',
   OVERLOADED: '5',
+  TOO_MANY_STREAMS: '5',
   QUERY_TOO_SLOW: '5',
   SHUTTING_DOWN: '1',
 } satisfies Partial<Record<ErrorCode, string>>;
@@ -158,10 +159,7 @@ function cut(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max / 2)}…${text.slice(-max / 2)}`;
 }
 
-/**
- * The JSON Pointer to a part of a body (RFC 6901): `toPointer(['items', 0, 'name'])` is `/items/0/name`, and
- * an empty list points to the body itself. `~` and `/` in a name are escaped (section 3).
- */
+/** The JSON Pointer to a part of a body (RFC 6901): `toPointer(['items', 0, 'name'])` is `/items/0/name`. */
 export function toPointer(segments: readonly (string | number)[]): string {
   return segments
     .map((segment) => `/${String(segment).replaceAll('~', '~0').replaceAll('/', '~1')}`)
@@ -231,11 +229,8 @@ export class DuplicateValueError extends DomainError {
 
 // Of load, and of what the service depends on.
 
-/**
- * Which limit was reached: that of an address, of a tenant, of invalid tokens, one client's share of the process,
- * or what it stores with idempotency keys.
- */
-export type RequestLimit = 'address' | 'tenant' | 'badTokens' | 'share' | 'keys';
+/** Which limit was reached. */
+export type RequestLimit = keyof typeof errorMessages.tooManyRequests;
 
 /** A client sends more requests than allowed. */
 export class TooManyRequestsError extends DomainError {
@@ -249,16 +244,10 @@ export class TooManyRequestsError extends DomainError {
   }
 }
 
-/** What a client has as many of as it may: live streams, whole lists, imports. */
-export type StreamKind = 'events' | 'lists' | 'imports';
-
-const RETRY_AFTER_S: Readonly<Record<StreamKind, string>> = { events: '10', lists: '5', imports: '5' };
-
 /** A client already has as many streams as allowed. */
 export class TooManyStreamsError extends coded(
   'TOO_MANY_STREAMS',
-  (kind: StreamKind, max: number) => errorMessages.tooManyStreams[kind](max),
-  (kind) => ({ 'Retry-After': RETRY_AFTER_S[kind] }),
+  (kind: keyof typeof errorMessages.tooManyStreams, max: number) => errorMessages.tooManyStreams[kind](max),
 ) {}
 
 /** A tenant already has as many subscriptions as allowed. */

@@ -125,8 +125,6 @@ export interface ExampleContext {
   label?: string;
   /** The content types of the body. @default JSON */
   contentTypes?: readonly string[];
-  /** Name of the path parameter that contains an identifier. @default "id" */
-  idName?: string;
 }
 
 const REQUEST_ID = '4b5a9a5e-0d0c-4f0e-9a53-4c1f6d1f2b7e';
@@ -140,7 +138,7 @@ const EXAMPLES: Readonly<Partial<Record<ErrorCode, Example>>> = {
     new errors.ValidationError([
       { parameter: 'colour', detail: errorMessages.unknownParameter('colour', []) },
     ]),
-  INVALID_ID: ({ idName }) => new errors.InvalidIdError(idName),
+  INVALID_ID: () => new errors.InvalidIdError('id'),
   INSUFFICIENT_SCOPE: () => new errors.InsufficientScopeError('posts'),
   TENANT_REQUIRED: () => new errors.TenantRequiredError('tenant'),
   CLAIM_REQUIRED: () => new errors.ClaimRequiredError('sub'),
@@ -158,18 +156,14 @@ const EXAMPLES: Readonly<Partial<Record<ErrorCode, Example>>> = {
   QUERY_TOO_BROAD: () => new errors.QueryTooBroadError('category.name', 1_000),
 };
 
-/**
- * The body of an error as an example in the document, which fills in its `instance`.
- *
- * @param problem a code of the service, or the status of one of your own exceptions
- */
+/** The body of an error as an example in the document, which fills in its `instance`. */
 function problemExample(
   problem: ErrorCode | number,
-  { label = 'Record', contentTypes = ['application/json'], idName = 'id' }: ExampleContext,
+  { label = 'Record', contentTypes = ['application/json'] }: ExampleContext,
 ): Problem {
   const error =
     typeof problem === 'number'
       ? featureError(new HttpException(STATUS_CODES[problem] ?? 'Error', problem))
-      : (EXAMPLES[problem]?.({ label, contentTypes, idName }) ?? new errors.DomainError(problem));
+      : (EXAMPLES[problem]?.({ label, contentTypes }) ?? new errors.DomainError(problem));
   return toProblem(error, { path: '', id: REQUEST_ID });
 }
