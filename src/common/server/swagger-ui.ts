@@ -92,8 +92,8 @@ export function useSwaggerUi(app: INestApplication, api: ApiDescription): void {
 type Sampler = (schema: object, config: object, type: string, ...rest: unknown[]) => string;
 
 /**
- * A plugin of Swagger UI, which runs in the page: an operation that needs a token has a closed padlock, and one that
- * takes a token or none an open one, whether or not the page has a token; and an example of lines is a line.
+ * Runs in the page, as a plugin of Swagger UI: an operation that needs a token has a closed padlock, and one that takes a
+ * token or none an open one; an example of lines is a line.
  */
 const plugin = () => ({
   afterLoad(this: { fn: { jsonSchema202012: { getJsonSampleSchema: Sampler } } }) {
@@ -130,10 +130,7 @@ const FILES = [
   'swagger-ui.css',
 ];
 
-/**
- * The page, its files and the document are the same for everybody: each is made for the first request, and then sent
- * from memory.
- */
+/** The page, its files and the document are the same for everybody: each is made once, and then sent from memory. */
 function keepInMemory(fastify: FastifyInstance): void {
   const made = new Map<string, MadeOnce>();
   const sendKnown: preHandlerHookHandler = (request, reply, done) => {
@@ -148,19 +145,13 @@ function keepInMemory(fastify: FastifyInstance): void {
     // Swagger UI's own files change only with its package.
     if (reply.statusCode < 400 && request.routeOptions.url === '/docs/*')
       reply.header('Cache-Control', 'public, max-age=86400');
-    if (reply.statusCode !== 200) return payload;
+    // The server of files reads none for a HEAD.
+    const isUnread = request.method === 'HEAD' && isStream(payload);
+    if (reply.statusCode !== 200 || isUnread) return payload;
     const key = keyOf(request);
-    let known = made.get(key);
-    if (!known) {
-      // The server of files reads none for a HEAD.
-      if (request.method === 'HEAD' && isStream(payload)) return payload;
-      // Nest's page has no width of a phone.
-      const body = isStream(payload)
-        ? await buffer(payload)
-        : Buffer.from(String(payload).replace('<head>', VIEWPORT));
-      made.set(key, (known = new MadeOnce(body, String(reply.getHeader('Content-Type')))));
-    }
-    return known.send(request, reply);
+    const known = made.get(key) ?? (await make(payload, reply));
+    made.set(key, known);
+    return send(known, request, reply);
   };
   fastify.addHook('onRoute', (route) => {
     if (!/^\/docs(?:$|\/)/.test(route.url)) return;
@@ -178,43 +169,47 @@ function keyOf({ routeOptions: { url = '' }, params }: FastifyRequest): string {
   return url + file;
 }
 
+/** A response that was made once. As it is and compressed, it has a strong ETag of its own. */
+interface MadeOnce {
+  readonly body: Buffer;
+  readonly compressed: Buffer;
+  readonly hash: string;
+  readonly type: string;
+}
+
 /** The level of gzip for what is compressed only once. */
 const BEST = 9;
 
-/** A response that was made once. As it is and compressed, it has a strong ETag of its own. */
-class MadeOnce {
-  private readonly hash: string;
-  private compressed?: Promise<Buffer>;
-
-  constructor(
-    readonly body: Buffer,
-    private readonly type: string,
-  ) {
-    this.hash = createHash('sha256').update(body).digest('base64url');
-  }
-
-  /** Sets the headers, and returns the bytes to send: none if the client has them already. */
-  async send(request: FastifyRequest, reply: FastifyReply): Promise<Buffer | string | null> {
-    const isCompressed = isGzipped(request, this.body.length);
-    varyBy(reply, 'Accept-Encoding');
-    for (const name of ['Accept-Ranges', 'Content-Length', 'Last-Modified']) reply.removeHeader(name);
-    reply.headers({ 'Content-Type': this.type, ETag: `"${this.hash}${isCompressed ? '-gzip' : ''}"` });
-    if (request.headers['if-none-match']?.includes(`"${this.hash}`)) {
-      reply.code(304).removeHeader('Content-Type');
-      // Fastify reads the payload of a HEAD.
-      return request.method === 'HEAD' ? '' : null;
-    }
-    if (!isCompressed) return this.body;
-    reply.header('Content-Encoding', 'gzip');
-    this.compressed ??= promisify(gzip)(this.body, { level: BEST });
-    return this.compressed;
-  }
+async function make(payload: unknown, reply: FastifyReply): Promise<MadeOnce> {
+  // Nest's page has no width of a phone.
+  const body = isStream(payload)
+    ? await buffer(payload)
+    : Buffer.from(String(payload).replace('<head>', VIEWPORT));
+  const hash = createHash('sha256').update(body).digest('base64url');
+  const compressed = await promisify(gzip)(body, { level: BEST });
+  return { body, compressed, hash, type: String(reply.getHeader('Content-Type')) };
 }
 
-/**
- * Makes the implicit explicit: objects have no additional fields, except those that a function makes; and operations without
- * a bearer token need none.
- */
+/** Sets the headers, and returns the bytes to send: none if the client has them already. */
+function send(
+  { body, compressed, hash, type }: MadeOnce,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Buffer | string | null {
+  const isCompressed = isGzipped(request, body.length);
+  varyBy(reply, 'Accept-Encoding');
+  for (const name of ['Accept-Ranges', 'Content-Length', 'Last-Modified']) reply.removeHeader(name);
+  reply.headers({ 'Content-Type': type, ETag: `"${hash}${isCompressed ? '-gzip' : ''}"` });
+  if (request.headers['if-none-match']?.includes(`"${hash}`)) {
+    reply.code(304).removeHeader('Content-Type');
+    // Fastify reads the payload of a HEAD.
+    return request.method === 'HEAD' ? '' : null;
+  }
+  if (isCompressed) reply.header('Content-Encoding', 'gzip');
+  return isCompressed ? compressed : body;
+}
+
+/** Says of objects that they have no more fields, except those that a function makes, and of open operations that they are. */
 function explicit(document: OpenAPIObject): OpenAPIObject {
   for (const schema of Object.values(document.components?.schemas ?? {})) {
     const { properties = {} } = schema as { properties?: object };
