@@ -28,7 +28,11 @@ export async function createApp(
   { api, ...options }: AppOptions = {},
 ): Promise<NestFastifyApplication> {
   const app = await createCrudApp(root, { ...environment, ...options, docs: false });
-  if (environment.docs === 'on') useServiceSwaggerUi(app, environment, api);
+  if (environment.docs === 'off') return app;
+  leadToSwaggerUi(app);
+  useSwaggerUi(app, { license: LICENSE, ...(api ?? postsAndTodosApi(environment)) });
+  // It is about the service itself.
+  if (!api) useLivePage(app);
   return app;
 }
 
@@ -52,13 +56,6 @@ function postsAndTodosApi(environment: Environment): ApiDescription {
     },
     webhooks: describeWebhooks,
   };
-}
-
-/** Serves the explorer, and redirects browsers to it; with texts of the service itself, also the page of events. */
-function useServiceSwaggerUi(app: INestApplication, environment: Environment, api?: ApiDescription): void {
-  leadToSwaggerUi(app);
-  useSwaggerUi(app, { license: LICENSE, ...(api ?? postsAndTodosApi(environment)) });
-  if (!api) useLivePage(app);
 }
 
 /** Redirects a browser that requests `/` to the explorer. For every other client, the path does not exist. */

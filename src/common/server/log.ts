@@ -99,24 +99,14 @@ const COUNTED_MS = 60_000;
 /** Maximum number of causes that are told apart; the text of a cause may come from elsewhere. */
 const MAX_CAUSES = 100;
 
-/** The lines of one cause within a minute. */
-interface Cause {
-  count: number;
-  last: Record<string, unknown>;
-}
-
 /**
- * What is out of order, as far as lines marked with `OUTAGE` tell: the first line of a cause is written at once,
- * and then each minute one with the `count` of those that followed, until there are none.
+ * What lines marked with `OUTAGE` are about: the first line of a cause is written at once, and then each minute one with the
+ * `count` of those that followed, until there are none.
  */
 class Outages {
-  private readonly causes = new Map<string, Cause>();
+  private readonly causes = new Map<string, { count: number; last: object }>();
 
-  /**
-   * Whether the line is one of those that are only counted.
-   *
-   * @param write writes the line with the count, in time
-   */
+  /** Whether the line is only counted. @param write writes a line with the count, in time */
   counts(fields: Record<string, unknown>, message: string, write: (fields: object) => void): boolean {
     if (!isOfOutage(fields)) return false;
     const key = this.keyOf(fields, message);
@@ -126,7 +116,7 @@ class Outages {
       known.last = fields;
       return true;
     }
-    const cause: Cause = { count: 0, last: fields };
+    const cause = { count: 0, last: fields };
     this.causes.set(key, cause);
     const timer = setInterval(() => {
       if (cause.count > 0) write({ ...cause.last, count: cause.count });
