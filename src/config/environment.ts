@@ -18,12 +18,9 @@ export class ConfigurationError extends Error {
   }
 }
 
-/**
- * The process's settings, read once from the environment variables at the start; docs/configuration.md explains each.
- */
+/** The process's settings, read once from the environment at the start; docs/configuration.md explains each. */
 export type Environment = Readonly<ReturnType<typeof settingsFrom>>;
 
-/** How a process reads its settings. */
 export interface EnvironmentOptions {
   /** Whether the process verifies tokens, and so needs a key source in production. @default true */
   readonly verifiesTokens?: boolean;
@@ -234,11 +231,7 @@ function withoutLogin(message: string, uri: string): string {
   return login === '' || !uri.includes('@') ? line : line.replaceAll(login, '…');
 }
 
-/**
- * The folder for data on disk, or one inside it. Created if it is missing, with access for its owner only.
- *
- * @throws ConfigurationError if it cannot be written
- */
+/** The folder for data on disk, or one inside it, for its owner only. @throws ConfigurationError if it cannot be written */
 export function dataDirOf({ dataDir }: Environment, inside = ''): string {
   let folder = dataDir;
   try {

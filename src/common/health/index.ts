@@ -57,8 +57,8 @@ export class HealthController {
 }
 
 /**
- * Answers the probes of an orchestrator. `GET /health/live` always succeeds; `GET /health/ready` succeeds
- * while the database can be reached and the process has not been told to stop.
+ * Answers the probes of an orchestrator. `GET /health/live` always succeeds; `GET /health/ready` does while the database can
+ * be reached and the process has not been told to stop.
  */
 @Module({ controllers: [HealthController], providers: [ShutdownState], exports: [ShutdownState] })
 export class HealthModule {}

@@ -18,8 +18,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 /**
  * Parses JSON without changing any value.
  *
- * @throws MalformedRequestError if the bytes are not JSON in UTF-8 (a lenient decoder would store other
- * characters than those sent), or nest so deep or have so many names that parsing would take long
+ * @throws MalformedRequestError if the bytes are not JSON in UTF-8, or parsing them would take long
  * @throws ValidationError if an object has a name twice, of which the last value would win
  */
 export function parseJson(bytes: Uint8Array): unknown {
@@ -43,11 +42,7 @@ interface Open {
   at: string | number;
 }
 
-/**
- * The path of the first name that an object has twice. The text need not be JSON.
- *
- * @throws MalformedRequestError if it nests so deep, or has so many names in one object, that it is not parsed
- */
+/** The path of the first name that an object has twice. @throws MalformedRequestError if parsing would take long */
 function repeatedName(text: string): string[] | undefined {
   const around: Open[] = [];
   let inner: Open = { at: '' };

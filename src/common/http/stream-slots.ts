@@ -112,8 +112,7 @@ export class StreamSlots {
   }
 
   /**
-   * Waits for the memory of a large page. Meanwhile, others take the slot of its request. While others wait, a
-   * client that takes nothing of its page loses its memory.
+   * Waits for the memory of a large page. While others wait, a client that takes nothing of its page loses its memory.
    *
    * @throws OverloadedError, TooManyRequestsError if it would not be free in time, or the client goes away
    */
@@ -139,11 +138,7 @@ export class StreamSlots {
     };
   }
 
-  /**
-   * Carries out an atomic bulk when it is its turn. Meanwhile, others take the slot of its request.
-   *
-   * @throws OverloadedError, TooManyRequestsError if it would not be its turn in time, or the client goes away
-   */
+  /** Carries out an atomic bulk when it is its turn. @throws the errors of {@link largePage} */
   async atomicBulk<T>(batch: BatchRequest, work: () => Promise<T>): Promise<T> {
     const slot = await slotAside(this.atomicBulks, batch);
     const begun = performance.now();
@@ -157,8 +152,8 @@ export class StreamSlots {
   }
 
   /**
-   * Carries out the items of a batch, which begin in their order, and returns their results. The batch waits for one slot,
-   * unless it still has that of its own request. While its client's share has more slots, it uses them at the same time.
+   * Carries out the items of a batch, which begin in their order. The batch waits for one slot, unless it still has that of
+   * its own request. While its client's share has more slots, it uses them at the same time.
    *
    * @throws OverloadedError if the client goes away before its turn
    */

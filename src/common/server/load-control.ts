@@ -46,9 +46,8 @@ const BEGINNING = { maxInAll: 16 };
 
 /**
  * Keeps a process usable under any load: requests beyond the limits of their client (429) or of the process (503) are
- * rejected before their body is read. The others take turns, fairly between tenants (addresses without a known tenant
- * together count as one), and are answered within five seconds. Call it after the hooks whose headers rejections should
- * also have.
+ * rejected before their body is read. The others take turns, and are answered within five seconds. Call it after the hooks
+ * whose headers rejections should also have.
  *
  * @returns the slots of requests, to observe their number
  */
@@ -79,8 +78,7 @@ export async function useLoadControl(
   });
   fastify.addHook('preHandler', (request, reply, done) => {
     if (!isControlled(request) || request.routeOptions.config.underLoad === 'stream') return done();
-    // A request whose route turns out not to exist, such as /todos/ with its empty id, passes here again as a
-    // 404.
+    // A request whose route turns out not to exist, such as /todos/ with its empty id, passes here again.
     if (request.load) return done();
     const deadline = setTimeout(giveUp, DEADLINE_MS, request, reply);
     contextOf(request).endsAt = performance.now() + DEADLINE_MS;

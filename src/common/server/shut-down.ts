@@ -56,7 +56,7 @@ export function shutDownOnSignal(app: NestFastifyApplication, { meanwhile }: Shu
   });
 }
 
-/** Runs once, at the first SIGTERM or SIGINT, and then ends the process: with 0, or with 1 if it fails. */
+/** Runs at the first SIGTERM or SIGINT, and then ends the process: with 0, or with 1 if it fails. */
 export function onSignal(shutDownInOrder: (signal: string) => Promise<void>): void {
   const logger = new Logger('Shutdown');
   let begun = false;

@@ -73,7 +73,6 @@ export class TodosService {
   /**
    * Sets the given fields and returns the updated todo. Null removes a field or resets it to its default.
    *
-   * @param ifMatch tags, one of which the todo must have. @default any
    * @throws RecordNotFoundError if no todo has the id, PreconditionFailedError if it has none of the tags
    */
   async update(id: string, changes: Changes<TodoInput>, ifMatch: EntityTags = '*'): Promise<Stored<Todo>> {
@@ -96,12 +95,7 @@ export class TodosService {
     return todo ?? this.rejectUnmatched(id);
   }
 
-  /**
-   * Removes the todo for good.
-   *
-   * @param ifMatch tags, one of which the todo must have. @default any
-   * @throws RecordNotFoundError if no todo has the id, PreconditionFailedError if it has none of the tags
-   */
+  /** Removes the todo for good. @throws RecordNotFoundError, PreconditionFailedError as an update does */
   async del(id: string, ifMatch: EntityTags = '*'): Promise<void> {
     const { deletedCount } = await this.database.call(() =>
       this.todos.deleteOne(matching(id, ifMatch), { ...OPERATION_LIMITS }).exec(),
