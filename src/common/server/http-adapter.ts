@@ -23,7 +23,7 @@ import {
   useBodyTimeout,
   useStagedClose,
 } from './connections.js';
-import { KnownPaths } from './known-paths.js';
+import { useKnownPaths } from './known-paths.js';
 import { ResponseLog } from './request-log.js';
 import { SECURITY_HEADERS, useCacheControl, useCompression } from './responses.js';
 
@@ -71,7 +71,7 @@ export function createHttpAdapter(
     reply.headers({ ...SECURITY_HEADERS, 'X-Request-Id': request.id });
     done(headViolation(request.raw));
   });
-  new KnownPaths(fastify);
+  useKnownPaths(fastify);
   boundConnections(fastify.server, maxConnections);
   boundQueuedResponses(fastify.server);
   // Node's own 417 would have no body; the hook above rejects the request instead.
