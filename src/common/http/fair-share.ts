@@ -120,14 +120,13 @@ export class FairShare {
     const now = performance.now();
     const own = client.waiting.size + 1;
     const hasCompany = all.hasCompany || group.hasCompany;
-    if ((hasCompany || hasRoom) && client.pace.timeOf(own, now) > maxWaitMs * OWN_PATIENCE)
+    if ((hasCompany || hasRoom) && client.timeOf(own, now) > maxWaitMs * OWN_PATIENCE)
       return new TooManyRequestsError('share', 1);
     const inGroup = group.turnOf(own);
     // It waits only for its client's own requests, so the overall pace does not matter.
     if (hasRoom && inGroup === own && own <= MAX_WAITING_OF_ONE) return undefined;
-    const { pace } = hasRoom ? group : all;
-    const before = hasRoom ? inGroup : all.turnOf(inGroup);
-    if (this.waiting < MAX_WAITING && pace.timeOf(before, now) <= maxWaitMs) return undefined;
+    const time = hasRoom ? group.timeOf(inGroup, now) : all.timeOf(all.turnOf(inGroup), now);
+    if (this.waiting < MAX_WAITING && time <= maxWaitMs) return undefined;
     return hasCompany && own > maxInAll * SHARE
       ? new TooManyRequestsError('share', 1)
       : new OverloadedError();
@@ -171,20 +170,26 @@ export class FairShare {
    * Takes a slot at once. @returns a function that releases it
    *
    * @param giveUp ends what the slot is for, once it goes to somebody else
-   * @throws OverloadedError, or that of `tooMany` for a client that has as many as it may
+   * @param tooMany the error of a client that has as many as it may. Without it, there is always a slot: if nobody has more
+   * than the owner, the owner gives up one of its own.
+   * @throws OverloadedError, or that of `tooMany`
    */
-  hold(owner: Owner, giveUp: () => void, tooMany: (max: number) => Error): () => void {
+  hold(owner: Owner, giveUp: () => void, tooMany?: (max: number) => Error): () => void {
     const { maxInAll, maxPerClient = Infinity } = this.limits;
     const parties = this.partiesOf(owner);
-    if (parties[2].used >= maxPerClient) throw tooMany(maxPerClient);
-    if (this.running >= maxInAll && !takeBack(mostBeside(parties))) throw new OverloadedError();
-    return holdSlot(parties, giveUp);
-  }
-
-  /** Takes a slot in any case: if nobody has more than the owner, the owner gives up one of its own. */
-  holdAnyway(owner: Owner, giveUp: () => void): () => void {
-    if (this.running >= this.limits.maxInAll) takeBack(this.all.largest()?.largest());
-    return holdSlot(this.partiesOf(owner), giveUp);
+    const { held, used } = parties[2];
+    if (tooMany && used >= maxPerClient) throw tooMany(maxPerClient);
+    if (this.running >= maxInAll) {
+      const most = tooMany ? mostBeside(parties) : this.all.largest()?.largest();
+      if (!takeBack(most) && tooMany) throw new OverloadedError();
+    }
+    const release = () => {
+      if (held.delete(slot)) for (const party of parties) party.used -= 1;
+    };
+    const slot = { release, giveUp };
+    held.add(slot);
+    for (const party of parties) party.used += 1;
+    return release;
   }
 
   private partiesOf({ group, client }: Owner): Piece['parties'] {
@@ -257,7 +262,7 @@ export class FairShare {
 function run({ parties, start, size }: Piece, waited: boolean): void {
   const now = performance.now();
   for (const party of parties) {
-    party.pace.turn(now, waited);
+    party.beginTurn(now, waited);
     party.used += size;
   }
   start();
@@ -268,17 +273,6 @@ function stopWaiting(piece: Piece): void {
   for (const party of piece.parties) party.waiting.delete(piece);
   if (client.waiting.size === 0) group.turns.delete(client);
   if (group.waiting.size === 0) all.turns.delete(group);
-}
-
-function holdSlot(parties: Piece['parties'], giveUp: () => void): () => void {
-  const { held } = parties[2];
-  const release = () => {
-    if (held.delete(slot)) for (const party of parties) party.used -= 1;
-  };
-  const slot = { release, giveUp };
-  held.add(slot);
-  for (const party of parties) party.used += 1;
-  return release;
 }
 
 /** Whoever has most; undefined if the owner would then have as many. */
@@ -297,6 +291,9 @@ function takeBack(client: Party | undefined): boolean {
   return newest !== undefined;
 }
 
+/** Weight of the latest interval between turns in their average. */
+const WEIGHT = 0.1;
+
 /** How long after its last request a client still counts, at least; at most twice as long. Unit: milliseconds. */
 const RECENT_MS = 1_000;
 
@@ -310,7 +307,9 @@ class Party {
   readonly held = new Set<{ release: () => void; giveUp: () => void }>();
   /** Members for which something waits. It is the first one's turn. */
   readonly turns = new Set<Party>();
-  readonly pace = new Pace();
+  /** How quickly turns follow each other while others wait, and when the last one began. Unit: milliseconds. */
+  private pace = 0;
+  private last = performance.now();
   /** Those that have something, wait, or did so recently. */
   private readonly members = new Map<string, Party>();
   private seen = 0;
@@ -354,6 +353,17 @@ class Party {
     return Math.min(this.waiting.size + 1, own * (this.turns.size + 1));
   }
 
+  /** Records the begin of a turn. @param waited whether it had to be waited for */
+  beginTurn(now: number, waited: boolean): void {
+    if (waited) this.pace += WEIGHT * (now - this.last - this.pace);
+    this.last = now;
+  }
+
+  /** How long the next turns will probably take; at least as long as the time since the last one. Unit: milliseconds. */
+  timeOf(turns: number, now: number): number {
+    return Math.max(turns * this.pace, now - this.last);
+  }
+
   /** After its turn, a member goes to the end. */
   endTurn(member: Party): void {
     this.turns.delete(member);
@@ -364,25 +374,5 @@ class Party {
     this.cleared = now;
     for (const [name, { used, waiting, seen }] of this.members)
       if (used + waiting.size === 0 && now - seen > RECENT_MS) this.members.delete(name);
-  }
-}
-
-/** Weight of the latest interval in the average. */
-const WEIGHT = 0.1;
-
-/** How quickly turns follow each other while requests wait. Unit of its times: milliseconds. */
-class Pace {
-  private average = 0;
-  private last = performance.now();
-
-  /** Records a turn. @param hurried whether a request had waited for it */
-  turn(now: number, hurried: boolean): void {
-    if (hurried) this.average += WEIGHT * (now - this.last - this.average);
-    this.last = now;
-  }
-
-  /** How long the next turns will probably take; at least as long as the time since the last one. */
-  timeOf(turns: number, now: number): number {
-    return Math.max(turns * this.average, now - this.last);
   }
 }

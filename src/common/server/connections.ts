@@ -38,7 +38,7 @@ export function boundConnections(server: Server, maxConnections: number): void {
   const room = descriptors - Math.min(RESERVE, Math.floor(descriptors * MAX_RESERVED));
   const share = new FairShare({ maxInAll: Math.min(maxConnections, room) });
   server.on('connection', (socket: Socket) => {
-    const leave = share.holdAnyway(ownerAt(socket.remoteAddress), () => void socket.destroy());
+    const leave = share.hold(ownerAt(socket.remoteAddress), () => void socket.destroy());
     socket.once('close', leave);
   });
 }
