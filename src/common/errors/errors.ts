@@ -264,15 +264,3 @@ export class IndexUnavailableError extends coded<[detail?: string]>(
   'INDEX_UNAVAILABLE',
   (detail = errorMessages.indexUnavailable) => detail,
 ) {}
-
-/** An error with a status, raised by the HTTP server or one of its plugins. Its text is not meant for clients. */
-export class ServerRejectionError extends Error {
-  /** @param statusCode status that the server meant to respond with */
-  constructor(
-    readonly statusCode: number,
-    cause: unknown,
-  ) {
-    super(`The server rejected the request with ${statusCode}.`, { cause });
-    this.name = 'ServerRejectionError';
-  }
-}

@@ -14,11 +14,11 @@ import {
   BodyTooLargeError,
   DomainError,
   InvalidTokenError,
+  MalformedRequestError,
   OverloadedError,
   PathNotFoundError,
   type ProblemCode,
   type RequestLimit,
-  ServerRejectionError,
   ShuttingDownError,
   TooManyRequestsError,
   toPointer,
@@ -117,12 +117,6 @@ export function isProblem(value: unknown): value is ErrorCode | number {
   return isErrorStatus(value) || (typeof value === 'string' && Object.hasOwn(ERROR_TABLE, value));
 }
 
-/** Fastify's error codes that a client can cause (https://fastify.dev/docs/latest/Reference/Errors/). */
-const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
-  FST_ERR_BAD_URL: ['MALFORMED_REQUEST', errorMessages.malformedUrl],
-  FST_ERR_MAX_PARAM_LENGTH: ['URI_TOO_LONG', errorMessages.uriTooLong],
-};
-
 /**
  * Turns anything that was thrown into an error that a client may see. A Nest exception keeps its status and text; of an
  * unknown error, nothing but the log's `cause` is kept.
@@ -130,38 +124,28 @@ const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 export function toDomainError(thrown: unknown, { bodyLimit }: { bodyLimit: number }): DomainError {
   if (thrown instanceof DomainError) return thrown;
   if (thrown instanceof HttpException && isErrorStatus(thrown.getStatus())) return featureError(thrown);
-  const known = FASTIFY_ERRORS[fastifyCode(thrown)];
-  if (known) return new DomainError(...known, { cause: thrown });
-  const status = serverStatusOf(thrown);
+  const { code, statusCode = 500 } = Object(thrown) as { code?: unknown; statusCode?: number };
+  // https://fastify.dev/docs/latest/Reference/Errors/
+  if (code === 'FST_ERR_BAD_URL') return new MalformedRequestError(errorMessages.malformedUrl);
+  const isFastifys = thrown instanceof Error && typeof code === 'string' && code.startsWith('FST_');
+  return serverRejection(isFastifys ? statusCode : 500, thrown, bodyLimit);
+}
+
+/** An error of the HTTP server or one of its plugins, whose text is not meant for clients. */
+export function serverRejection(status: number, cause: unknown, bodyLimit = BODY_LIMIT): DomainError {
   // The explorer's file server forbids paths that lead out of its folder. For clients, they do not exist.
   if (status === 404 || status === 403) return new PathNotFoundError();
   if (status === 413) return new BodyTooLargeError(bodyLimit);
-  if (status !== undefined && status >= 400 && status < 500) {
-    const code = codeOfStatus(status) ?? 'MALFORMED_REQUEST';
-    return new DomainError(code, errorMessages.malformedRequest, { cause: thrown });
-  }
-  return new DomainError('INTERNAL_ERROR', undefined, { cause: thrown });
+  if (status < 400 || status >= 500) return new DomainError('INTERNAL_ERROR', undefined, { cause });
+  const codes = Object.keys(ERROR_TABLE) as ErrorCode[];
+  const code = codes.find((name) => ERROR_TABLE[name].status === status) ?? 'MALFORMED_REQUEST';
+  const { malformedRequest, uriTooLong } = errorMessages;
+  return new DomainError(code, code === 'URI_TOO_LONG' ? uriTooLong : malformedRequest, { cause });
 }
 
 /** Whether a value is an error status (RFC 9110, section 15). */
 function isErrorStatus(status: unknown): boolean {
   return Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599;
-}
-
-function fastifyCode(thrown: unknown): string {
-  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
-}
-
-/** The status that Fastify or one of its plugins gave the error, if any. */
-function serverStatusOf(thrown: unknown): number | undefined {
-  if (thrown instanceof ServerRejectionError) return thrown.statusCode;
-  const fromFastify =
-    fastifyCode(thrown).startsWith('FST_') && (thrown as { statusCode?: number }).statusCode;
-  return fromFastify || undefined;
-}
-
-function codeOfStatus(status: number): ErrorCode | undefined {
-  return (Object.keys(ERROR_TABLE) as ErrorCode[]).find((code) => ERROR_TABLE[code].status === status);
 }
 
 /** The stable word of an error, as in `code`. */

@@ -10,7 +10,7 @@ import {
   MalformedRequestError,
   PathNotFoundError,
   sendProblem,
-  ServerRejectionError,
+  serverRejection,
 } from '../errors/index.js';
 import {
   boundConnections,
@@ -108,7 +108,7 @@ class HttpAdapter extends FastifyAdapter {
     if (mapped === error || !(mapped instanceof HttpException)) return mapped;
     return error instanceof Error && error.name === 'FastifyError'
       ? error
-      : new ServerRejectionError(mapped.getStatus(), error);
+      : serverRejection(mapped.getStatus(), error);
   }
 }
 

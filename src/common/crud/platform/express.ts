@@ -1,11 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import {
-  BodyTooLargeError,
-  PathNotFoundError,
-  pathOf,
-  sendProblem,
-  ServerRejectionError,
-} from '../../errors/index.js';
+import { PathNotFoundError, pathOf, sendProblem, serverRejection } from '../../errors/index.js';
 import {
   bodyError,
   checkHarmless,
@@ -109,9 +103,7 @@ export function handleExpressErrors(app: ExpressApp, routes: readonly RoutePath[
     const isOfResource = () =>
       routes.some(({ method, path }) => method === request.method && endsLike(pathOf(request), path));
     if (!isOfParser || !isOfResource()) return next(error);
-    const rejection =
-      limit === undefined ? new ServerRejectionError(status, error) : new BodyTooLargeError(limit);
-    sendProblem(rejection, request, response);
+    sendProblem(serverRejection(status, error, limit), request, response);
   });
 }
 
