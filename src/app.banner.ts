@@ -1,14 +1,5 @@
 import type { Environment } from './config/index.js';
 
-/** The facts that the terminal shows once the service has started. */
-export interface Banner {
-  /** The address that it listens on. */
-  readonly url: string;
-  readonly environment: Environment;
-  /** The connection string of its database. */
-  readonly databaseUri: string;
-}
-
 export const TOKEN_COMMAND = 'npm run token -- --tenant 665f1c2ab7e3a90d4c8b0001';
 
 /** Whether {@link TOKEN_COMMAND} makes tokens that the service accepts. */
@@ -16,8 +7,12 @@ export function signsTokens({ nodeEnv, jwtJwksUrl }: Environment): boolean {
   return nodeEnv !== 'production' && !jwtJwksUrl;
 }
 
-/** A few lines for the terminal, with addresses and commands to copy. */
-export function bannerOf({ url, environment, databaseUri }: Banner): string {
+/** A few lines for the terminal once the service has started, with addresses and commands to copy. */
+export function bannerOf({
+  url,
+  environment,
+  databaseUri,
+}: Record<'url' | 'databaseUri', string> & { environment: Environment }): string {
   const { mongodbUri, jwtSecret, docs } = environment;
   const tokens = signsTokens(environment)
     ? `${TOKEN_COMMAND}${jwtSecret ? ' (with the same JWT_SECRET)' : ''}`

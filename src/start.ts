@@ -8,18 +8,14 @@ import {
   readEnvironment,
 } from './config/environment.js';
 
-/** The differences between kinds of processes. */
-export interface StartOptions extends EnvironmentOptions {
-  /** Name of the variable with the port to listen on. */
-  readonly portVariable: 'PORT' | 'WORKER_PORT';
-}
-
 /**
  * Starts a process: reads its settings, prepares the database, and runs. If that fails, the process exits
  * with 1 and prints to standard error what to change; for a setting, in one line.
+ *
+ * @param portVariable name of the variable with the port to listen on
  */
 export async function start(
-  { portVariable, ...options }: StartOptions,
+  { portVariable, ...options }: EnvironmentOptions & { portVariable: 'PORT' | 'WORKER_PORT' },
   run: (environment: Environment, database: DatabaseServer) => Promise<void>,
 ): Promise<void> {
   // Node's own report has every member of the error, such as the record that a database rejected.

@@ -1,16 +1,9 @@
 import { SignJWT } from 'jose';
 import { ConfigurationError, jwtSecretOf, readEnvironment } from './config/index.js';
 
-/** Whom a token acts for, and how long. */
-interface Holder {
-  readonly tenant: string;
-  /** The subject. @default none */
-  readonly sub?: string;
-  readonly hours: number;
-}
-
-/** Signs a development token. @throws ConfigurationError if the service takes none */
-export async function tokenOf({ tenant, sub, hours }: Holder): Promise<string> {
+/** Signs a development token for a tenant, or a person of it. @throws ConfigurationError if the service takes none */
+export async function tokenOf(claims: { tenant: string; sub?: string; hours: number }): Promise<string> {
+  const { tenant, sub, hours } = claims;
   const environment = readEnvironment(process.env);
   const secret = jwtSecretOf(environment);
   if (environment.nodeEnv === 'production' || !secret)

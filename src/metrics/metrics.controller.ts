@@ -16,13 +16,8 @@ import { StrictQueryInterceptor, UnderLoad } from '../common/http/index.js';
 import { Metrics } from '../common/metrics/index.js';
 import { bearerTokenOf } from '../common/tenancy/index.js';
 
-/** Who may read the metrics. */
-export interface MetricsAccess {
-  /** Whether the route exists. */
-  readonly metrics: 'on' | 'off';
-  /** Bearer token that the route requires; if unset, none is required. */
-  readonly metricsToken?: string;
-}
+/** Whether the route exists, and the bearer token that it requires, if any. */
+export type MetricsAccess = { readonly metrics: 'on' | 'off'; readonly metricsToken?: string };
 
 /** The controller of the route that Prometheus scrapes, if the route exists. */
 export function metricsControllers({ metrics, metricsToken: token }: MetricsAccess): Type<unknown>[] {

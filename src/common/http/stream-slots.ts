@@ -60,13 +60,6 @@ export interface PageSlot extends Slot {
   resize(bytes: number): void;
 }
 
-/** A page that is being sent. */
-interface Reader {
-  /** Since when its client takes nothing; Infinity while a part is made. Unit: milliseconds. */
-  since: number;
-  readonly giveUp: () => void;
-}
-
 /** A request with many items, and its response. */
 export interface BatchRequest {
   readonly request: HttpRequest;
@@ -79,8 +72,8 @@ export class StreamSlots {
   private readonly parts = new FairShare(PARTS);
   private readonly memory = new FairShare(MEMORY);
   private readonly atomicBulks = new FairShare(ATOMIC_BULKS);
-  /** The pages that have memory. */
-  private readonly readers = new Set<Reader>();
+  /** The pages that have memory, and since when their clients take nothing; Infinity while a part is made. */
+  private readonly readers = new Set<{ since: number; readonly giveUp: () => void }>();
 
   /** @param requests the slots of requests, which the items of batches take, too */
   constructor(
@@ -122,7 +115,7 @@ export class StreamSlots {
       clearInterval(impatience),
     );
     const lost = new AbortController();
-    const reader: Reader = { since: Infinity, giveUp: () => lost.abort(new OverloadedError()) };
+    const reader = { since: Infinity, giveUp: () => lost.abort(new OverloadedError()) };
     this.readers.add(reader);
     return {
       turn: (make) => {

@@ -5,13 +5,7 @@ import PinoPretty from 'pino-pretty';
 import { describeError, escapeControls, isOfOutage, reasonOf } from '../errors/index.js';
 
 /** Names under which Nest itself logs every module and route at the start. */
-const NESTS_OWN = new Set([
-  'NestFactory',
-  'InstanceLoader',
-  'RoutesResolver',
-  'RouterExplorer',
-  'NestApplication',
-]);
+const NESTS_OWN = /^(?:NestFactory|InstanceLoader|RoutesResolver|RouterExplorer|NestApplication)$/;
 
 /** Log lines for a terminal, each with the name of the logger. */
 const TERMINAL = {
@@ -67,7 +61,7 @@ export class PinoLogger implements LoggerService {
   constructor(private readonly log_: Logger) {}
 
   log(...args: unknown[]): void {
-    this.write(NESTS_OWN.has(String(args.at(-1))) ? 'debug' : 'info', args);
+    this.write(NESTS_OWN.test(String(args.at(-1))) ? 'debug' : 'info', args);
   }
 
   // That of Nest's application says why it does not listen, which `listen` also throws.
