@@ -13,12 +13,6 @@ const REJECTIONS = Object.entries(ERROR_TABLE).flatMap(([code, { status }]) =>
   isRejection(status) ? [code] : [],
 );
 
-/** Methods that are shown for requests without a route. Others are not, since clients can send any text. */
-const METHODS = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
-
-/** Shown in place of the route if there is none, since clients can send any path. */
-const NO_ROUTE = 'none';
-
 /**
  * Logs and counts the requests of a server, without queries and headers, which may be secret. No label of a metric contains
  * anything that clients choose. Call it before routes are added.
@@ -66,8 +60,9 @@ export function useRequestLog(fastify: FastifyInstance, metrics: Metrics, slots:
       const code = REJECTIONS.includes(problem.code) ? problem.code : 'other';
       rejected.inc({ code, limit: problem.limit ?? '' });
     }
-    const shown = is404 && !METHODS.has(method) ? 'other' : method;
-    const route = (!is404 && routeOptions.url) || NO_ROUTE;
+    // Clients can send any method, and any path.
+    const shown = fastify.supportedMethods.includes(method) ? method : 'other';
+    const route = (!is404 && routeOptions.url) || 'none';
     durations.observe({ method: shown, route, status }, elapsedTime / 1_000);
     done();
   });
