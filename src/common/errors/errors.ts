@@ -42,26 +42,21 @@ export class DomainError extends Error implements ErrorDetails {
     this.name = new.target.name;
     const row = ERROR_TABLE[code as ErrorCode] ?? ERROR_TABLE.INTERNAL_ERROR;
     this.errors = errors;
-    this.headers = headers ?? retryOf(code);
     this.status = status ?? row.status;
+    this.headers = headers ?? retryOf(code, this.status);
     this.title = title ?? row.title;
   }
 }
 
-/** When to try again after an error of a code. Unit: seconds. */
+/** When to try again after an error of a code; after another one with a 503, in 5 seconds. Unit: seconds. */
 const RETRY_AFTER: Readonly<Record<string, string>> = {
   IDEMPOTENCY_KEY_IN_USE: '1',
-  AUTHENTICATION_UNAVAILABLE: '5',
-  DEADLINE_EXCEEDED: '5',
-  DATABASE_UNAVAILABLE: '5',
-  OVERLOADED: '5',
-  TOO_MANY_STREAMS: '5',
-  QUERY_TOO_SLOW: '5',
   SHUTTING_DOWN: '1',
+  TOO_MANY_STREAMS: '5',
 } satisfies Partial<Record<ErrorCode, string>>;
 
-function retryOf(code: string): Record<string, string> {
-  const { [code]: after } = RETRY_AFTER;
+function retryOf(code: string, status: number): Record<string, string> {
+  const { [code]: after = status === 503 ? '5' : undefined } = RETRY_AFTER;
   return after === undefined ? {} : { 'Retry-After': after };
 }
 

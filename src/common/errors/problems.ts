@@ -154,9 +154,6 @@ const CODE = /^[A-Z][A-Z0-9_]*$/;
 /** Maximum number of messages in one response. */
 const MAX_MESSAGES = 50;
 
-/** How long a client should wait after a 503 that does not say so itself. Unit: seconds. */
-const RETRY_AFTER_503 = 5;
-
 /** A Nest exception that your own code threw. Clients see its status and text. */
 export function featureError(exception: HttpException): DomainError {
   const [response, status] = [exception.getResponse(), exception.getStatus()];
@@ -209,13 +206,12 @@ function titleOf(status: number): string {
   return STATUS_CODES[status] ?? `Status ${status}`;
 }
 
-function headersOf(response: string | object, status: number): Record<string, string> {
+function headersOf(response: string | object, status: number): Record<string, string> | undefined {
   // RFC 9110, section 15.5.2: a 401 must say how to authenticate.
   if (status === 401) return { 'WWW-Authenticate': 'Bearer' };
-  if (status !== 429 && status !== 503) return {};
   const said = Number(memberOf(response, 'retryAfter') ?? Number.NaN);
-  if (said >= 0 && said < Infinity) return { 'Retry-After': String(Math.ceil(said)) };
-  return status === 503 ? { 'Retry-After': String(RETRY_AFTER_503) } : {};
+  const isSaid = [429, 503].includes(status) && said >= 0 && said < Infinity;
+  return isSaid ? { 'Retry-After': String(Math.ceil(said)) } : undefined;
 }
 
 /** In JavaScript, an exception may have no body, whatever its type says. */
