@@ -32,8 +32,10 @@ export function createLog(
     serializers: { error: describeError, err: describeError },
     ...(out.isTTY && {
       hooks: {
+        // A line break in a message would start a new line in a terminal.
         logMethod(args: Parameters<LogFn>, method: LogFn) {
-          method.apply(this, args.map(escaped) as typeof args);
+          const escaped = args.map((arg: unknown) => (typeof arg === 'string' ? escapeControls(arg) : arg));
+          method.apply(this, escaped as typeof args);
         },
       },
     }),
@@ -45,11 +47,6 @@ export function createLog(
   // Loaded only for a terminal.
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
   return pino(options, pretty({ ...TERMINAL, destination: out }));
-}
-
-/** Escapes a message for a terminal, where a line break in it would start a new line. */
-function escaped(argument: unknown): unknown {
-  return typeof argument === 'string' ? escapeControls(argument) : argument;
 }
 
 type Level = 'info' | 'error' | 'warn' | 'debug' | 'trace' | 'fatal';
