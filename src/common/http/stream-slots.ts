@@ -92,16 +92,13 @@ export class StreamSlots {
       () => lost.abort(new OverloadedError()),
       (max) => new TooManyStreamsError(kind, max),
     );
-    return { turn: (make) => this.turn(request, make), lost: lost.signal, leave };
+    return { ...this.pageSlot(request), lost: lost.signal, leave };
   }
 
   /** A slot for a page that needs no memory of its own; their number is not limited. */
   pageSlot(request: HttpRequest): Slot {
-    return {
-      turn: (make) => this.turn(request, make),
-      lost: new AbortController().signal,
-      leave: () => undefined,
-    };
+    const { signal: lost } = new AbortController();
+    return { turn: (make) => this.turn(request, make), lost, leave: () => undefined };
   }
 
   /**
