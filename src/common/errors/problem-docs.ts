@@ -25,7 +25,7 @@ class ProblemViolation {
 }
 
 /** The body of every error: the members of RFC 9457, section 3.1, and four additional ones (section 3.2). */
-class ProblemBody {
+export class ProblemBody {
   @ApiProperty({ format: 'uri', example: 'urn:problem:validation-failed' })
   type!: string;
 
