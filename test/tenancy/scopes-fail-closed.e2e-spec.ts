@@ -1,7 +1,7 @@
-import { Controller, Get, SetMetadata, UseInterceptors } from '@nestjs/common';
+import { Controller, Get, Req } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
-import { CurrentScope, TenantInterceptor, type TenantScope } from '../../src/common/tenancy/index.js';
-import { ISOLATION } from '../../src/common/tenancy/tenant.guard.js';
+import type { HttpRequest } from '../../src/common/request/index.js';
+import { applyScope, CurrentScope, type TenantScope } from '../../src/common/tenancy/index.js';
 import { requestsOf } from '../support/requests-of.js';
 import { feature } from '../support/resource.js';
 import { useResourceApp } from '../support/resource-app.js';
@@ -19,13 +19,12 @@ class BareController {
   }
 }
 
-/** Isolated by halves: the interceptor, without the guard that decides who calls. */
-@SetMetadata(ISOLATION, () => ({}))
-@UseInterceptors(TenantInterceptor)
+/** Isolated by halves: it makes its scope, without the guard that decides who calls. */
 @Controller('half')
 class HalfController {
   @Get()
-  get() {
+  get(@Req() request: HttpRequest) {
+    applyScope(request, {});
     ran++;
     return {};
   }

@@ -15,7 +15,7 @@ import { CRUD_CONNECTION, reserveCollection } from '../database/index.js';
 import { errorMessages, pathOf, problemResponse, ValidationError } from '../errors/index.js';
 import { bodyFormatOf } from '../http/index.js';
 import { contextOf, type HttpRequest, type HttpResponse } from '../request/index.js';
-import { CallerIdentity } from '../tenancy/index.js';
+import { identityOf, TokenVerifier } from '../tenancy/index.js';
 import { IdempotencyKey, IdempotencyKeys, IdempotencyKeySchema, type Replay } from './idempotency-keys.js';
 import { IdempotentExchange, inTime } from './idempotent-exchange.js';
 import { Reservation } from './reservation.js';
@@ -45,7 +45,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
   constructor(
     private readonly keys: IdempotencyKeys,
     private readonly reflector: Reflector,
-    private readonly identities: CallerIdentity,
+    private readonly tokens: TokenVerifier,
   ) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
@@ -85,9 +85,9 @@ export class IdempotencyInterceptor implements NestInterceptor {
   /** What a key is stored under: the hash of it, its caller (everybody, if no token is required), the scope, and the target. */
   private async keyIdOf(context: ExecutionContext, key: string): Promise<string> {
     const { method, url } = context.switchToHttp().getRequest<HttpRequest>();
-    const { tenant, subject, scopes } = await this.identities.of(context);
+    const { caller, scopes } = await identityOf(context, this.tokens);
     const [own, ...items] = scopes;
-    const identity = [tenant, subject, own, method, targetOf(url), key, ...items];
+    const identity = [caller.tenant, caller.subject, own, method, targetOf(url), key, ...items];
     return createHash('sha256').update(JSON.stringify(identity)).digest('hex');
   }
 

@@ -40,7 +40,7 @@ declare module '../request/index.js' {
   interface RequestContext {
     /** Set by the TenantGuard. */
     caller?: TenantContext;
-    /** Set by `applyScope`, which the CrudInterceptor or the TenantInterceptor calls. */
+    /** Set by `applyScope`, which the CrudInterceptor calls. */
     scope?: TenantScope;
     /** Whether the request has a body that its route does not describe, so that values may come straight from a client. */
     hasUnreadBody?: boolean;

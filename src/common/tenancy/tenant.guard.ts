@@ -1,6 +1,5 @@
 import {
   applyDecorators,
-  type CallHandler,
   type CanActivate,
   type DynamicModule,
   type ExecutionContext,
@@ -8,14 +7,11 @@ import {
   Global,
   Injectable,
   Module,
-  type NestInterceptor,
   SetMetadata,
   type Type,
   UseGuards,
-  UseInterceptors,
 } from '@nestjs/common';
 import { MetadataScanner } from '@nestjs/core';
-import type { Observable } from 'rxjs';
 import { InvalidTokenError, UnauthenticatedError } from '../errors/index.js';
 import { contextOf, type HttpRequest } from '../request/index.js';
 import {
@@ -53,61 +49,33 @@ export function applyScope(request: HttpRequest, fields: IsolationFields): Tenan
   return scope;
 }
 
-/** Makes the scope of a request. A caller who lacks an isolation value is rejected here, before anything is read. */
-@Injectable()
-export class TenantInterceptor implements NestInterceptor {
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const request = context.switchToHttp().getRequest<HttpRequest>();
-    applyScope(request, isolationOf(context));
-    return next.handle();
-  }
-}
-
 /** Scopes every handler of a controller and its subclasses. Of the class, so that no decorator on a method can remove it. */
 export function Isolated(resolver: IsolationResolver): ClassDecorator {
-  return applyDecorators(IsolatedBy(resolver), UseInterceptors(TenantInterceptor));
+  return applyDecorators(SetMetadata(ISOLATION, resolver), UseGuards(TenantGuard));
 }
 
-/** The same for a controller whose own interceptor makes the scopes. */
-export function IsolatedBy(
-  resolver: IsolationResolver,
-  items: ItemIsolationResolver = () => [],
-): ClassDecorator {
-  return applyDecorators(
-    SetMetadata(ISOLATION, resolver),
-    SetMetadata(ITEM_ISOLATION, items),
-    UseGuards(TenantGuard),
-  );
-}
+const ISOLATION = 'tenancy:isolation';
 
-/** Metadata key of a controller's resolver. */
-export const ISOLATION = 'tenancy:isolation';
-
-/** Metadata key of the resolver for the items of a controller's batches. */
-const ITEM_ISOLATION = 'tenancy:item-isolation';
-
-/** Returns the fields that scope a request, which may ask for more than everybody sees. */
-type IsolationResolver = (handler: string, controller: Type<object>, request: HttpRequest) => IsolationFields;
-
-/** Returns the fields that scope each kind of item of a batch. */
-type ItemIsolationResolver = (handler: string, controller: Type<object>) => readonly IsolationFields[];
+/** Returns the fields that scope a request, which may ask for more than everybody sees, then those of each kind of its items. */
+type IsolationResolver = (
+  handler: string,
+  controller: Type<object>,
+  request: HttpRequest,
+) => readonly [IsolationFields, ...IsolationFields[]];
 
 /** The names of handlers, by controller and method. */
 const names = new WeakMap<object, Map<unknown, string>>();
 
 /** The fields that scope a request. @throws Error if the controller is not `@Isolated`, so that nothing runs unscoped */
 export function isolationOf(context: ExecutionContext): IsolationFields {
+  return isolationsOf(context)[0];
+}
+
+function isolationsOf(context: ExecutionContext): ReturnType<IsolationResolver> {
   const controller = context.getClass();
   const resolver = Reflect.getMetadata(ISOLATION, controller) as IsolationResolver | undefined;
   if (!resolver) throw new Error(`${controller.name} is not @Isolated.`);
   return resolver(handlerName(context), controller, context.switchToHttp().getRequest<HttpRequest>());
-}
-
-/** The fields that scope each kind of item of a batch; empty for other requests. */
-function itemIsolationOf(context: ExecutionContext): readonly IsolationFields[] {
-  const controller = context.getClass();
-  const resolver = Reflect.getMetadata(ITEM_ISOLATION, controller) as ItemIsolationResolver | undefined;
-  return resolver?.(handlerName(context), controller) ?? [];
 }
 
 /** Name of the method that handles a request. That of the function may differ: a decorator may have replaced it. */
@@ -123,41 +91,27 @@ export function handlerName(context: ExecutionContext): string {
   return name;
 }
 
-/** Distinguishes the callers of one route. */
-export interface Identity {
-  readonly tenant: string | undefined;
-  readonly subject: string | undefined;
-  /** Values of the isolation fields of the route, then of the items of a batch; null if a value is missing. */
-  readonly scopes: readonly (Readonly<Record<string, unknown>> | null)[];
+/**
+ * What distinguishes the callers of one route: who sends the request, and the values of the isolation fields of the route,
+ * then of the items of a batch; null if a value is missing. Where no token is needed, all callers are the same.
+ */
+export async function identityOf(context: ExecutionContext, tokens: TokenVerifier) {
+  const request = context.switchToHttp().getRequest<HttpRequest>();
+  const { scope } = contextOf(request);
+  // A hand-written controller may isolate nothing.
+  if (!scope) return { caller: ANONYMOUS, scopes: [{}] };
+  const isolations = isolationsOf(context);
+  const isSent = isolations.slice(1).some(needsToken);
+  const caller = isSent ? await tokens.callerOf(request).catch(anonymousWithout) : scope.caller;
+  const params = request.params as Readonly<Record<string, string>>;
+  const own = TenantScope.ofRequest(caller, { params, request });
+  return { caller, scopes: isolations.map((fields) => valuesOf(own, fields)) };
 }
 
-/** Identifies the caller that a request is made for. */
-@Injectable()
-export class CallerIdentity {
-  constructor(private readonly tokens: TokenVerifier) {}
-
-  /** For a route that needs no token, all callers are the same, unless an item of a batch needs one. */
-  async of(context: ExecutionContext): Promise<Identity> {
-    const request = context.switchToHttp().getRequest<HttpRequest>();
-    // A hand-written controller may isolate nothing.
-    const { caller: known, scope: given } = contextOf(request);
-    if (!given) return { tenant: undefined, subject: undefined, scopes: [{}] };
-    const items = itemIsolationOf(context);
-    const caller = items.some(needsToken) ? await this.senderOf(request) : known;
-    const params = request.params as Readonly<Record<string, string>>;
-    const scope = TenantScope.ofRequest(caller ?? ANONYMOUS, { params, request });
-    const scopes = [isolationOf(context), ...items].map((fields) => valuesOf(scope, fields));
-    return { tenant: caller?.tenant, subject: caller?.subject, scopes };
-  }
-
-  private async senderOf(request: HttpRequest): Promise<TenantContext> {
-    try {
-      return await this.tokens.callerOf(request);
-    } catch (error) {
-      if (error instanceof UnauthenticatedError || error instanceof InvalidTokenError) return ANONYMOUS;
-      throw error;
-    }
-  }
+/** The sender of a request without a valid token. */
+function anonymousWithout(error: unknown): TenantContext {
+  if (error instanceof UnauthenticatedError || error instanceof InvalidTokenError) return ANONYMOUS;
+  throw error;
 }
 
 /** A caller without a value is rejected by the action that needs it. */
@@ -180,8 +134,8 @@ export class TenancyModule {
     const made = async (...injected: unknown[]) => new TokenVerifier(await useFactory(...injected));
     return {
       module: TenancyModule,
-      providers: [{ provide: TokenVerifier, inject, useFactory: made }, CallerIdentity],
-      exports: [TokenVerifier, CallerIdentity],
+      providers: [{ provide: TokenVerifier, inject, useFactory: made }],
+      exports: [TokenVerifier],
     };
   }
 }

@@ -14,7 +14,7 @@ import { FILTER_CATCH_EXCEPTIONS } from '@nestjs/common/constants.js';
 import { ContextIdFactory, ModuleRef } from '@nestjs/core';
 import { ProblemFilter } from '../../errors/index.js';
 import { queryOf } from '../../http/index.js';
-import { CurrentScope, IsolatedBy, type TenantScope } from '../../tenancy/index.js';
+import { CurrentScope, Isolated, type TenantScope } from '../../tenancy/index.js';
 import { carryOutBulk } from '../batch/carry-out.js';
 import { importLines } from '../batch/import-lines.js';
 import { CurrentItems, type Items } from '../batch/items.js';
@@ -118,15 +118,12 @@ export function CrudController<
   // On the class, because decorators of an override replace those of the method but are added to these.
   @UseFilters(ResourceFilter)
   @UseInterceptors(CrudInterceptor)
-  @IsolatedBy(
-    (handler, controller, request) => {
-      const { archivedIsolation, isolation, route } = planOf(controller, handler);
-      if (archivedIsolation === isolation) return isolation;
-      const query = route?.body === 'query' ? Object(request.body) : queryOf(request);
-      return asksForArchived(query) ? archivedIsolation : isolation;
-    },
-    (handler, controller) => planOf(controller, handler).items,
-  )
+  @Isolated((handler, controller, request) => {
+    const { archivedIsolation, isolation, items, route } = planOf(controller, handler);
+    if (archivedIsolation === isolation) return [isolation, ...items];
+    const query = route?.body === 'query' ? Object(request.body) : queryOf(request);
+    return [asksForArchived(query) ? archivedIsolation : isolation, ...items];
+  })
   class GeneratedController implements CrudController<Entity, Create, Update> {
     @Inject(getCrudServiceToken(definition.entity))
     readonly service!: CrudService<Entity, Create, Update>;

@@ -9,7 +9,7 @@ import {
 } from '../../errors/index.js';
 import { queryOf, StrictQueryInterceptor, TakesQuery, UnderLoad } from '../../http/index.js';
 import type { HttpRequest, HttpResponse } from '../../request/index.js';
-import { CurrentScope, currentTenant, Isolated, type TenantScope } from '../../tenancy/index.js';
+import { applyScope, currentTenant, Isolated, type TenantScope } from '../../tenancy/index.js';
 import { EventTypes } from '../event-types.js';
 import { EventStreams } from './event-streams.js';
 
@@ -24,10 +24,12 @@ data: {"type":"posts.created","timestamp":"2026-01-31T12:00:00.000Z","data":{"_i
 
 `;
 
+const ISOLATION = { tenant: currentTenant };
+
 /** The live stream of a tenant's events. */
 @ApiTags('Notifications')
 @ApiBearerAuth()
-@Isolated(() => ({ tenant: currentTenant }))
+@Isolated(() => [ISOLATION])
 @UseInterceptors(StrictQueryInterceptor)
 @UseFilters(ProblemFilter)
 @Controller('events')
@@ -84,11 +86,11 @@ export class EventsController {
     'INTERNAL_ERROR',
   )
   async stream(
-    @CurrentScope() { caller }: TenantScope,
     @Headers('last-event-id') lastEventId: string | undefined,
     @Req() request: HttpRequest,
     @Res() reply: HttpResponse,
   ): Promise<void> {
+    const { caller } = applyScope(request, ISOLATION);
     const stream = {
       tenant: String(currentTenant(caller)),
       expires: expiryOf(caller.claims),
