@@ -115,7 +115,6 @@ export const errorMessages = {
     `"${name}" is not a cursor of this list. Use "next" or "prev" of a page with the same filter and order.`,
   tooManyConditions: (max: number) => `A query has at most ${max} conditions. Leave some out.`,
   tooManyLevels: (max: number) => `"where" has at most ${max} levels of and, or and not. Leave some out.`,
-  tooManyValues: (name: string, max: number) => `"${name}" takes at most ${max} values.`,
   unknownOrder: (order: string, allowed: readonly string[]) =>
     `"${order}" is not an order here. Allowed: ${allowed.join('; ')}.`,
   searchTooLong: (max: number) => `"q" has at most ${max} characters.`,

@@ -5,14 +5,7 @@ import { ARCHIVED } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { type FilterField, NEWEST_FIRST } from '../definition/query-definition.js';
 import { needsOperator } from '../query/conditions.js';
-import {
-  COUNT_MODES,
-  MAX_CONDITIONS,
-  MAX_VALUES,
-  type Operator,
-  OPERATORS,
-  type ReadKind,
-} from '../query/list-query.js';
+import { COUNT_MODES, QUERY_LIMITS, type Operator, OPERATORS, type ReadKind } from '../query/list-query.js';
 import { filtersOf, PAGE_LIMITS, parametersOf } from '../query/read-query.js';
 import { MAX_SEARCH_LENGTH } from '../search/search.js';
 
@@ -186,7 +179,7 @@ function descriptionOf({ path, kind, isList, example }: FilterField): string {
   const operator = OPERATORS[kind].find((name) => PREFERRED.includes(name)) ?? 'ne';
   return (
     `A value, such as \`${path}=${example}\`, or operators: \`${path}[${operator}]=${example}\`, in the explorer ` +
-    `\`{"${operator}": "${example}"}\`.${entries} At most ${MAX_CONDITIONS} conditions per request.`
+    `\`{"${operator}": "${example}"}\`.${entries} At most ${QUERY_LIMITS.conditions} conditions per request.`
   );
 }
 
@@ -213,8 +206,8 @@ const MEANINGS: Readonly<Record<Operator, string>> = {
   gte: 'Greater than, or equal',
   lt: 'Less than',
   lte: 'Less than, or equal',
-  in: `One of at most ${MAX_VALUES} values, ${ESCAPES}`,
-  nin: `None of at most ${MAX_VALUES} values, ${ESCAPES}, or without the field`,
+  in: `One of at most ${QUERY_LIMITS.values} values, ${ESCAPES}`,
+  nin: `None of at most ${QUERY_LIMITS.values} values, ${ESCAPES}, or without the field`,
   exists: 'true: present and not null; false: absent or null',
   contains: 'Contains the text, ignoring case',
   startsWith: 'Starts with the text, ignoring case',

@@ -2,17 +2,16 @@ import { errorMessages, type Violation } from '../../errors/index.js';
 import { splitList } from '../../fields/index.js';
 import { ARCHIVED_PARAMETER } from '../definition/archive.js';
 import type { FilterField } from '../definition/query-definition.js';
-import { searchPredicates } from '../search/search.js';
+import { isLongerThan, searchPredicates } from '../search/search.js';
 import type { StoreFilter } from '../store/store-types.js';
 import { exactly } from '../store/shared-reads.js';
 import {
   type Condition,
   type ListQuery,
-  MAX_CONDITIONS,
-  MAX_VALUES,
   type Operator,
   OPERATORS,
   PARAMETERS,
+  QUERY_LIMITS,
   type Where,
 } from './list-query.js';
 
@@ -36,54 +35,95 @@ export function filterNamed(filters: Filters, parameter: string) {
   return field && { field, operator: operator ?? 'eq' };
 }
 
-/** Reads the parameters that are filters, strictly: operators of the field's type, with values of that type. */
+/** How a kind of request writes conditions. */
+export interface ConditionSyntax {
+  readonly limits: { readonly conditions: number; readonly values: number };
+  /** Converts a value to one of the store's type; undefined if that is not possible. */
+  readonly valueOf: (field: FilterField, value: unknown, allowsNull: boolean) => unknown;
+  /** Noun phrase for the accepted values. */
+  readonly shapeOf: (field: FilterField) => string;
+}
+
+/** Where a condition stands in a request: its name there, and its place as violations tell it. */
+type Place = { readonly name: string } & ({ readonly pointer: string } | { readonly parameter: string });
+
+/** Reads the conditions of one query strictly: operators of the field's type, with values of that type. */
+export class ConditionReader {
+  private count = 0;
+
+  constructor(
+    private readonly syntax: ConditionSyntax,
+    private readonly violations: Violation[],
+  ) {}
+
+  /** The condition; none if it is invalid, which adds to the violations. */
+  read(field: FilterField, operatorName: string, operand: unknown, { name, ...place }: Place): Condition[] {
+    const reject = (detail: string): Condition[] => {
+      this.violations.push({ ...place, detail });
+      return [];
+    };
+    const { limits } = this.syntax;
+    const allowed = OPERATORS[field.kind];
+    const operator = allowed.find((known) => known === operatorName);
+    if (!operator) return reject(errorMessages.unknownOperator(field.path, operatorName, allowed));
+    this.count += 1;
+    if (this.count === limits.conditions + 1)
+      return reject(errorMessages.tooManyConditions(limits.conditions));
+    if (this.count > limits.conditions) return [];
+    const values = this.valuesOf(field, operator, operand);
+    if (typeof values === 'string') return reject(errorMessages.wrongType(name, values));
+    return [{ field, operator, values }];
+  }
+
+  /** The values of an operand, or the phrase that says what it must be. */
+  private valuesOf(field: FilterField, operator: Operator, operand: unknown): readonly unknown[] | string {
+    const { limits, shapeOf, valueOf } = this.syntax;
+    if (operator === 'exists') return typeof operand === 'boolean' ? [operand] : 'true or false';
+    if (operator === 'contains' || operator === 'startsWith') {
+      const fits = typeof operand === 'string' && !isLongerThan(MAX_TEXT, operand);
+      return fits ? [operand] : `a text of at most ${MAX_TEXT} characters`;
+    }
+    if (operator !== 'in' && operator !== 'nin') {
+      const value = valueOf(field, operand, operator === 'eq' || operator === 'ne');
+      return value === undefined ? shapeOf(field) : [value];
+    }
+    if (!Array.isArray(operand) || operand.length === 0 || operand.length > limits.values)
+      return `a list of 1 to ${limits.values} values`;
+    const values = operand.map((each) => valueOf(field, each, true));
+    return values.includes(undefined) ? `a list of values, each ${shapeOf(field)}` : values;
+  }
+}
+
+/** Conditions as parameters of a URL. */
+const QUERY_STRING: ConditionSyntax = {
+  limits: QUERY_LIMITS,
+  valueOf: (field, text) => field.parse(String(text)),
+  shapeOf: ({ shape }) => shape,
+};
+
+/** Reads the parameters that are filters. */
 export function readConditions(
   filters: Filters,
   parameters: readonly (readonly [name: string, text: string])[],
   violations: Violation[],
 ): Condition[] {
-  const conditions: Condition[] = [];
-  for (const [parameter, text] of parameters) {
+  const reader = new ConditionReader(QUERY_STRING, violations);
+  return parameters.flatMap(([parameter, text]) => {
     const named = filterNamed(filters, parameter);
-    if (!named) continue;
-    const { field } = named;
-    const operator = OPERATORS[field.kind].find((known) => known === named.operator);
-    const values = operator && valuesOf(field, operator, text);
-    if (operator && typeof values === 'object') conditions.push({ field, operator, values });
-    else violations.push({ parameter, detail: typeof values === 'string' ? values : unknownOperator(named) });
-  }
-  if (conditions.length > MAX_CONDITIONS) {
-    const parameter = parameters.findLast(([name]) => filterNamed(filters, name))?.[0] ?? '';
-    violations.push({ parameter, detail: errorMessages.tooManyConditions(MAX_CONDITIONS) });
-  }
-  return conditions;
+    if (!named) return [];
+    const { field, operator } = named;
+    return reader.read(field, operator, operandOf(operator, text), { name: parameter, parameter });
+  });
 }
 
-function unknownOperator({ field, operator }: { field: FilterField; operator: string }): string {
-  return errorMessages.unknownOperator(field.path, operator, OPERATORS[field.kind]);
-}
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
 
-/** The values of a text for an operator, or the message that says what the text must be. */
-function valuesOf(field: FilterField, operator: Operator, text: string): readonly unknown[] | string {
-  if (operator === 'exists') {
-    if (text === 'true' || text === 'false') return [text === 'true'];
-    return errorMessages.wrongParameter(`${field.path}[exists]`, 'true or false');
-  }
-  const isList = operator === 'in' || operator === 'nin';
-  const texts = isList ? splitList(text) : [text];
-  const name = operator === 'eq' ? field.path : `${field.path}[${operator}]`;
-  if ((operator === 'contains' || operator === 'startsWith') && isTooLong(text)) {
-    return errorMessages.wrongParameter(name, `a text of at most ${MAX_TEXT} characters`);
-  }
-  if (texts.length > MAX_VALUES) return errorMessages.tooManyValues(name, MAX_VALUES);
-  const values = texts.map((each) => field.parse(each));
-  if (!values.includes(undefined)) return values;
-  return errorMessages.wrongParameter(name, isList ? `a list of values, each ${field.shape}` : field.shape);
-}
-
-/** Whether a text is too long to look for. The cheap bound comes first, so that most such texts are not counted. */
-export function isTooLong(text: string): boolean {
-  return text.length > 2 * MAX_TEXT || [...text].length > MAX_TEXT;
+function operandOf(operator: string, text: string): unknown {
+  if (operator === 'exists') return BOOLEANS.get(text);
+  return operator === 'in' || operator === 'nin' ? splitList(text) : text;
 }
 
 /** The predicates of a query's conditions and search. No other code turns client input into a filter. */
@@ -118,7 +158,7 @@ function matcherOf(operator: Exclude<Operator, 'exists'>, values: readonly unkno
 }
 
 /** Maximum length of a text to look for inside another one. Unit: characters (Unicode code points). */
-export const MAX_TEXT = 1_000;
+const MAX_TEXT = 1_000;
 
 /** Letters with case are in the first two planes of Unicode. */
 const LAST_CASED = 0x1_ffff;

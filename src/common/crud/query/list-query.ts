@@ -19,16 +19,10 @@ export const OPERATORS = {
 /** Name of an operator. */
 export type Operator = (typeof OPERATORS)[FilterKind][number];
 
-/** Maximum number of conditions of one query. */
-export const MAX_CONDITIONS = 20;
+/** Maximum numbers of conditions of one query, and of values of `in` and `nin`. */
+export const QUERY_LIMITS = { conditions: 20, values: 100 } as const;
 
-/** Maximum number of values of `in` and `nin`. */
-export const MAX_VALUES = 100;
-
-/**
- * Maximum numbers in the body of a query: of conditions, of values of `in` and `nin`, of entries of an `and` or `or`, and
- * of `and`, `or` and `not` inside each other.
- */
+/** The same for a query in a body; also of entries of an `and` or `or`, and of levels of `and`, `or` and `not`. */
 export const BODY_LIMITS = { conditions: 50, values: 500, entries: 20, levels: 5 } as const;
 
 /** The kind of a read: a list, its count, or one record. */

@@ -27,18 +27,7 @@ interface CursorList {
   readonly isBody: boolean;
 }
 
-/** Content of a cursor, as BSON, which preserves the type and exact value of each member. */
-interface Payload {
-  readonly at: readonly unknown[];
-  readonly id: Types.ObjectId;
-  /** Whether the position is inclusive. */
-  readonly in?: true;
-}
-
-/**
- * Writes and reads the cursors of one list: positions that are encrypted, and authenticated together with the list, so that
- * clients can neither read or make one nor use it for another list.
- */
+/** The cursors of one list: encrypted positions. Clients can neither read or make one, nor use it for another list. */
 export class Cursors {
   private readonly binding: Buffer;
 
@@ -52,7 +41,8 @@ export class Cursors {
   }
 
   async write({ values, id, inclusive }: Position): Promise<string> {
-    const payload = serialize({ at: values, id, ...(inclusive && { in: true }) } satisfies Payload);
+    // BSON preserves the type and exact value of each member.
+    const payload = serialize({ at: values, id, ...(inclusive && { in: true }) });
     const keys = keysOf(await this.key.get());
     // Made of what it encrypts, so that it never repeats for another content, and a page is the same for all.
     const mac = createHmac('sha256', keys.nonce).update(`${this.binding.length}:`).update(this.binding);
@@ -72,8 +62,8 @@ export class Cursors {
       const where = this.list.isBody ? { pointer: toPointer([parameter]) } : { parameter };
       throw new ValidationError([{ ...where, detail: errorMessages.foreignCursor(parameter) }]);
     }
-    const { at, id, in: inclusive = false } = deserialize(payload) as Payload;
-    return { values: at, id, inclusive };
+    const { at, in: inclusive = false, ...rest } = deserialize(payload);
+    return { ...rest, values: at, inclusive } as Position;
   }
 
   private async open(bytes: Buffer): Promise<Buffer | undefined> {
@@ -98,16 +88,11 @@ export class Cursors {
   }
 }
 
-/** Keys for the contents and for the nonces. */
-interface Keys {
-  readonly content: Buffer;
-  readonly nonce: Buffer;
-}
-
-const derived = new WeakMap<Buffer, Keys>();
+/** Keys for the contents and for the nonces, by the key of the installation. */
+const derived = new WeakMap<Buffer, Readonly<Record<'content' | 'nonce', Buffer>>>();
 
 /** Keys of their own for cursors, since the installation's key has other uses (RFC 5869). */
-function keysOf(key: Buffer): Keys {
+function keysOf(key: Buffer) {
   const derive = (use: string) => Buffer.from(hkdfSync('sha256', key, '', `cursors: ${use}`, KEY_BYTES));
   const keys = derived.get(key) ?? { content: derive('content'), nonce: derive('nonce') };
   derived.set(key, keys);

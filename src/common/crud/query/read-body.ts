@@ -3,8 +3,8 @@ import { isPlainObject, shorten } from '../../fields/index.js';
 import { asksForArchived } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { FilterField } from '../definition/query-definition.js';
-import { isTooLong, MAX_TEXT } from './conditions.js';
-import { BODY_LIMITS, type ListQuery, type Operator, OPERATORS, type Where } from './list-query.js';
+import { ConditionReader, type ConditionSyntax } from './conditions.js';
+import { BODY_LIMITS, type ListQuery, OPERATORS, type Where } from './list-query.js';
 import { parametersOf, readParameters } from './read-query.js';
 
 /** The type of a parameter's value in a body. A list is one that a query string separates by commas. */
@@ -65,18 +65,20 @@ type Path = readonly (string | number)[];
 
 /** Reads the member `where`. Everything that it cannot read is a violation. */
 class WhereReader {
-  private conditions = 0;
+  private readonly conditions: ConditionReader;
 
   constructor(
     private readonly filters: ReadonlyMap<string, FilterField>,
     private readonly violations: Violation[],
-  ) {}
+  ) {
+    this.conditions = new ConditionReader(JSON_BODY, violations);
+  }
 
   /** All members of an object are true together. @param level number of `and`, `or` and `not` around it */
   read(where: unknown, path: Path, level = 0): Where {
     if (!isPlainObject(where)) {
-      this.reject(path, errorMessages.wrongType(String(path.at(-1)), 'an object of conditions'));
-      return { and: [] };
+      const detail = errorMessages.wrongType(String(path.at(-1)), 'an object of conditions');
+      return { and: this.reject(path, detail) };
     }
     const and = Object.entries(where).flatMap(([name, value]): Where[] => {
       const at = [...path, name];
@@ -84,95 +86,52 @@ class WhereReader {
       const field = this.filters.get(name);
       if (field) return this.field(field, value, at);
       const allowed = [...this.filters.keys(), 'and', 'or', 'not'];
-      this.reject([...path, shorten(name)], errorMessages.unknownFieldName(shorten(name), allowed));
-      return [];
+      return this.reject([...path, shorten(name)], errorMessages.unknownFieldName(shorten(name), allowed));
     });
     const [only] = and;
     return only && and.length === 1 ? only : { and };
   }
 
   private branch(name: 'and' | 'or' | 'not', value: unknown, path: Path, level: number): Where[] {
-    if (level > BODY_LIMITS.levels) {
-      if (level === BODY_LIMITS.levels + 1)
-        this.reject(path, errorMessages.tooManyLevels(BODY_LIMITS.levels));
-      return [];
-    }
+    const { entries, levels } = BODY_LIMITS;
+    if (level > levels) return this.reject(path, errorMessages.tooManyLevels(levels));
     if (name === 'not') return [{ not: this.read(value, path, level) }];
-    const { entries } = BODY_LIMITS;
-    if (!Array.isArray(value) || value.length === 0 || value.length > entries) {
-      this.reject(path, errorMessages.wrongType(name, `a list of 1 to ${entries} objects of conditions`));
-      return [];
-    }
+    if (!Array.isArray(value) || value.length === 0 || value.length > entries)
+      return this.reject(
+        path,
+        errorMessages.wrongType(name, `a list of 1 to ${entries} objects of conditions`),
+      );
     const read = value.map((entry, i) => this.read(entry, [...path, i], level));
     return [name === 'and' ? { and: read } : { or: read }];
   }
 
   /** A value, or operators with theirs. */
   private field(field: FilterField, value: unknown, path: Path): Where[] {
-    if (!isPlainObject(value)) return this.condition(field, 'eq', value, path);
-    const allowed = OPERATORS[field.kind];
+    const read = (operator: string, operand: unknown, at: Path) =>
+      this.conditions.read(field, operator, operand, { name: String(at.at(-1)), pointer: toPointer(at) });
+    if (!isPlainObject(value)) return read('eq', value, path);
     const entries = Object.entries(value);
-    if (entries.length === 0)
-      this.reject(
-        path,
-        errorMessages.wrongType(field.path, `a value, or an object of ${allowed.join(', ')}`),
-      );
-    return entries.flatMap(([name, operand]) => {
-      const operator = allowed.find((known) => known === name);
-      if (operator) return this.condition(field, operator, operand, [...path, name]);
-      const unknown = shorten(name);
-      this.reject([...path, unknown], errorMessages.unknownOperator(field.path, unknown, allowed));
-      return [];
-    });
+    const shape = `a value, or an object of ${OPERATORS[field.kind].join(', ')}`;
+    if (entries.length === 0) return this.reject(path, errorMessages.wrongType(field.path, shape));
+    return entries.flatMap(([name, operand]) => read(shorten(name), operand, [...path, shorten(name)]));
   }
 
-  private condition(field: FilterField, operator: Operator, operand: unknown, path: Path): Where[] {
-    this.conditions += 1;
-    if (this.conditions > BODY_LIMITS.conditions) {
-      if (this.conditions === BODY_LIMITS.conditions + 1)
-        this.reject(path, errorMessages.tooManyConditions(BODY_LIMITS.conditions));
-      return [];
-    }
-    const values = this.values(field, operator, operand, path);
-    return values ? [{ field, operator, values }] : [];
-  }
-
-  private values(
-    field: FilterField,
-    operator: Operator,
-    operand: unknown,
-    path: Path,
-  ): readonly unknown[] | undefined {
-    const reject = (shape: string) =>
-      this.reject(path, errorMessages.wrongType(String(path.at(-1)), shape)) as undefined;
-    if (operator === 'exists') return typeof operand === 'boolean' ? [operand] : reject('true or false');
-    if (operator === 'contains' || operator === 'startsWith') {
-      const fits = typeof operand === 'string' && !isTooLong(operand);
-      return fits ? [operand] : reject(`a text of at most ${MAX_TEXT} characters`);
-    }
-    if (operator !== 'in' && operator !== 'nin') {
-      const value = valueOf(field, operand, operator === 'eq' || operator === 'ne');
-      return value === undefined ? reject(shapeOf(field)) : [value];
-    }
-    if (!Array.isArray(operand) || operand.length === 0 || operand.length > BODY_LIMITS.values)
-      return reject(`a list of 1 to ${BODY_LIMITS.values} values`);
-    const values = operand.map((each) => valueOf(field, each, true));
-    return values.includes(undefined) ? reject(`a list of values, each ${shapeOf(field)}`) : values;
-  }
-
-  private reject(path: Path, detail: string): void {
+  private reject(path: Path, detail: string): Where[] {
     this.violations.push({ pointer: toPointer(path), detail });
+    return [];
   }
 }
 
-/** What a value must be in JSON, where a number that may be beyond a double is a string, and nothing is encoded. */
-function shapeOf({ kind, schema, shape }: FilterField): string {
-  if (kind === 'timestamp') return shape.replace(/ \(.*\)$/, '');
-  return kind === 'number' && schema.type === 'string' ? `${shape} in quotes` : shape;
-}
-
-/** A value of JSON in the type that the store has for a field; undefined if it is none. Nothing is converted. */
-function valueOf({ parse, schema }: FilterField, value: unknown, allowsNull: boolean): unknown {
-  if (value === null) return allowsNull ? null : undefined;
-  return typeof value === schema.type ? parse(String(value)) : undefined;
-}
+/** Conditions as JSON, whose values are of the type of the field. Nothing is converted. */
+const JSON_BODY: ConditionSyntax = {
+  limits: BODY_LIMITS,
+  valueOf: ({ parse, schema }, value, allowsNull) => {
+    if (value === null) return allowsNull ? null : undefined;
+    return typeof value === schema.type ? parse(String(value)) : undefined;
+  },
+  // A number that may be beyond a double is a string, and nothing is percent-encoded.
+  shapeOf: ({ kind, schema, shape }) => {
+    if (kind === 'timestamp') return shape.replace(/ \(.*\)$/, '');
+    return kind === 'number' && schema.type === 'string' ? `${shape} in quotes` : shape;
+  },
+};

@@ -1,7 +1,7 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
 import { ARCHIVED_PARAMETER, asksForArchived, readArchived } from '../definition/archive.js';
-import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { Offered } from '../definition/query-definition.js';
 import { readSearch } from '../search/search.js';
 import { COUNT_MODES, type ListQuery, type PageQuery, PARAMETERS, type ReadKind } from './list-query.js';
@@ -60,9 +60,12 @@ export function readParameters(
   const { orders } = asksForArchived(text) ? definition.query : definition.query.live;
   const search = text.q === undefined ? undefined : readSearch(text.q, definition.query.search, violations);
   const archived = readArchived(text.archived, violations);
-  const expand = readExpand(text.expand, definition, violations);
-  const expanded = expand.map(({ path }) => path.split('.', 1)[0] ?? path);
-  const fields = readFields(text.fields, definition.shownFields, violations);
+  const { expandable, shownFields } = definition;
+  const { notExpandable, unknownFieldName } = errorMessages;
+  const paths = readNames('expand', text.expand, [...expandable.keys()], notExpandable, violations) ?? [];
+  const expand = paths.flatMap((path) => expandable.get(path) ?? []);
+  const expanded = paths.map((path) => path.split('.', 1)[0] ?? path);
+  const fields = readNames('fields', text.fields, shownFields, unknownFieldName, violations);
   const order = text.sort === undefined ? undefined : orders.get(text.sort);
   if (text.sort !== undefined && !order) {
     const allowed = [...orders.keys()];
@@ -89,19 +92,20 @@ function namesOf(filters: Offered['filters']): string[] {
   return [...filters.keys()].map((path) => (needsOperator(path) ? `${path}[…]` : path));
 }
 
-/** Reads the parameter `expand`: comma-separated paths of references that clients see. */
-function readExpand(
+/** Reads comma-separated names; undefined if there are none, or an unknown one, which is a violation. */
+function readNames(
+  parameter: string,
   text: string | undefined,
-  { expandable }: CrudDefinition,
+  allowed: readonly string[],
+  detailOf: (unknown: string, allowed: readonly string[]) => string,
   violations: Violation[],
-): ReferenceDefinition[] {
-  if (text === undefined) return [];
-  const paths = [...new Set(text.split(','))];
-  const unknownPath = paths.find((path) => !expandable.has(path));
-  if (unknownPath === undefined) return paths.flatMap((path) => expandable.get(path) ?? []);
-  const detail = errorMessages.notExpandable(unknownPath, [...expandable.keys()]);
-  violations.push({ parameter: 'expand', detail });
-  return [];
+): string[] | undefined {
+  if (text === undefined) return undefined;
+  const names = [...new Set(text.split(','))];
+  const unknown = names.find((name) => !allowed.includes(name));
+  if (unknown === undefined) return names;
+  violations.push({ parameter, detail: detailOf(unknown, allowed) });
+  return undefined;
 }
 
 /** Parameters as the client sent them. */
@@ -193,20 +197,6 @@ export class PageQueryPipe implements PipeTransform<Record<string, unknown>, Pag
   }
 }
 
-/** Reads the parameter `fields`: comma-separated names of fields that clients see; undefined for all of them. */
-function readFields(
-  text: string | undefined,
-  shown: readonly string[],
-  violations: Violation[],
-): string[] | undefined {
-  if (text === undefined) return undefined;
-  const names = [...new Set(text.split(','))];
-  const unknownField = names.find((name) => !shown.includes(name));
-  if (unknownField === undefined) return names;
-  violations.push({ parameter: 'fields', detail: errorMessages.unknownFieldName(unknownField, shown) });
-  return undefined;
-}
-
 /** The requested fields of a shown record, and its identifier. */
 export function project<T extends object>(record: T, fields: readonly string[] | undefined): Partial<T> {
   if (!fields) return record;
@@ -220,7 +210,7 @@ export function fieldsPipe(
 ): PipeTransform<string | undefined, string[] | undefined> {
   const transform = (text: string | undefined) => {
     const violations: Violation[] = [];
-    const fields = readFields(text, shown, violations);
+    const fields = readNames('fields', text, shown, errorMessages.unknownFieldName, violations);
     const [first] = violations;
     if (first) throw new ValidationError([first]);
     return fields;
