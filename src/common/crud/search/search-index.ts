@@ -52,8 +52,8 @@ const BATCH = 200;
 /** Length of the texts whose words are stored by one command, so that it stays within its limits. Unit: UTF-16 code units. */
 const MAX_TEXT = 50_000;
 
-/** How long a search waits for the words of older records. Unit: milliseconds. */
-const WAIT_MS = 1_000;
+/** How long a search waits for the words of older records, and how often it looks. Unit: milliseconds. */
+const [WAIT_MS, LOOK_MS] = [1_000, 50];
 
 interface Found {
   readonly _id: Types.ObjectId;
@@ -70,8 +70,6 @@ export class SearchIndex {
   private readonly name: string;
   private readonly words: RecordWords;
   private readonly storing: Batches<Found, boolean>;
-  private complete: () => void = () => undefined;
-  private readonly completed = new Promise<boolean>((resolve) => (this.complete = () => resolve(true)));
   private isComplete = false;
 
   constructor(
@@ -88,56 +86,51 @@ export class SearchIndex {
 
   /** Makes the words of the records that have none for this declaration. */
   async build(stopping: AbortSignal): Promise<void> {
-    if (!(await this.isFinished())) {
-      const fields = Object.fromEntries([...this.search.fields, '__v'].map((path) => [path, 1]));
-      let after: Types.ObjectId | undefined;
-      let records = 0;
-      for (;;) {
-        if (stopping.aborted) return;
-        const last = (await this.read(after ? { _id: { $gt: after } } : {}, { _id: 1 })).at(-1)?._id;
-        if (!last) break;
-        // An update of a record without words leaves an object of the words that it has set.
-        const without = { [this.search.path]: { $not: { $type: 'array' } } };
-        const found = await this.read(
-          { _id: { $lte: last, ...(after && { $gt: after }) }, ...without },
-          fields,
-        );
-        if (records === 0 && found.length > 0)
-          this.logger.log(`Indexing the words of older ${this.name}; until then searches answer 503`);
-        const stored = await Promise.all(found.map((record) => this.storing.add(record)));
-        // Those that were changed meanwhile are read again.
-        if (stored.every(Boolean)) after = last;
-        records += found.length;
+    const fields = Object.fromEntries([...this.search.fields, '__v'].map((path) => [path, 1]));
+    let after: Types.ObjectId | undefined;
+    let records = 0;
+    // Another process may finish first.
+    while (!(await this.isFinished())) {
+      if (stopping.aborted) return;
+      const last = (await this.read(after ? { _id: { $gt: after } } : {}, { _id: 1 })).at(-1)?._id;
+      if (!last) {
+        await this.finish();
+        if (records > 0) this.logger.log({ records }, `The words of all ${this.name} are indexed`);
+        break;
       }
-      const finished = { path: this.search.path, finished: new Date() };
-      await this.database.call(() =>
-        this.checkpoints
-          .replaceOne({ _id: this.name }, finished, { ...OPERATION_LIMITS, upsert: true })
-          .exec(),
+      // An update of a record without words leaves an object of the words that it has set.
+      const without = { [this.search.path]: { $not: { $type: 'array' } } };
+      const found = await this.read(
+        { _id: { $lte: last, ...(after && { $gt: after }) }, ...without },
+        fields,
       );
-      if (records > 0) this.logger.log({ records }, `The words of all ${this.name} are indexed`);
+      if (records === 0 && found.length > 0)
+        this.logger.log(`Indexing the words of older ${this.name}; until then searches answer 503`);
+      const stored = await Promise.all(found.map((record) => this.storing.add(record)));
+      // Those that were changed meanwhile are read again.
+      if (stored.every(Boolean)) after = last;
+      records += found.length;
     }
     this.isComplete = true;
-    this.complete();
-  }
-
-  /** The same index, asked in a transaction. */
-  within(database: Database): SearchIndex {
-    return Object.create(this, { database: { value: database } }) as SearchIndex;
   }
 
   /** @throws IndexUnavailableError if a search would miss records whose words are not there yet */
   async require(): Promise<void> {
-    if (this.isComplete || (await Promise.race([this.completed, setTimeout(WAIT_MS, false)]))) return;
-    // Another process may have done it.
-    if (!(await this.isFinished())) throw new IndexUnavailableError(errorMessages.searchUnavailable);
+    for (let waited = 0; !this.isComplete && waited < WAIT_MS; waited += LOOK_MS) await setTimeout(LOOK_MS);
+    if (!this.isComplete) throw new IndexUnavailableError(errorMessages.searchUnavailable);
+  }
+
+  private async finish(): Promise<void> {
+    const finished = { path: this.search.path, finished: new Date() };
+    const options = { ...OPERATION_LIMITS, upsert: true };
+    await this.database.call(() => this.checkpoints.replaceOne({ _id: this.name }, finished, options).exec());
   }
 
   private async isFinished(): Promise<boolean> {
     const filter = { _id: this.name, path: this.search.path, finished: { $exists: true } };
     const found = await this.database.call(() =>
       this.checkpoints
-        .findOne(filter, null, { ...this.database.limits })
+        .findOne(filter, null, { ...OPERATION_LIMITS })
         .lean()
         .exec(),
     );
@@ -194,10 +187,7 @@ export function searchProvider(entity: Type<object>, search: SearchDefinition): 
   };
 }
 
-/**
- * Has the words of a collection checked at the next start of a service that searches it, for code that writes
- * without them.
- */
+/** Has the words of a collection checked when a service that searches it starts, for code that writes without them. */
 export function resetsSearchIndex(collection: string): Provider {
   return {
     provide: `${collection}:resets-search-index`,

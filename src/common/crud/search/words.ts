@@ -14,10 +14,7 @@ const FORMAT = 1;
 export interface SearchDefinition {
   /** Paths of the fields that are searched. */
   readonly fields: readonly string[];
-  /**
-   * Path of the stored words, a list with an entry for each field. The path names the declaration, so that
-   * the words of other fields, as another version of the service stores them, are not mistaken for these.
-   */
+  /** Path of the stored words, a list with an entry for each field. It is another one for another declaration. */
   readonly path: string;
   /** The sets of fields that scope lists and counts. Each set gets an index that finds the words. */
   readonly scopes: readonly (readonly string[])[];
@@ -43,10 +40,7 @@ const RUN = /[\p{L}\p{N}\p{M}\p{Default_Ignorable_Code_Point}]+/gu;
 /** A word after folding. */
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 
-/**
- * Accents, the points of Hebrew and Arabic, and invisible characters. Not removed: vowel signs of Indic
- * scripts, and the marks that distinguish か from が, because they make another letter.
- */
+/** Accents, points of Hebrew and Arabic, invisible characters; not marks that make another letter, such as か and が. */
 const ACCENTS =
   /(?![\u3099\u309A])(?:\p{Default_Ignorable_Code_Point}|(?=\p{M})[\p{Script=Inherited}\p{Script=Hebrew}])/gu;
 
@@ -96,20 +90,12 @@ export interface StoredWords {
   readonly texts: readonly string[];
 }
 
-/**
- * Keeps index keys short: the index holds the beginning of a longer word, the text all of it. Unit: UTF-16
- * code units.
- */
+/** The index holds the beginning of a longer word, the text all of it. Unit: UTF-16 code units. */
 const MAX_KEY_LENGTH = 64;
 
 /** Makes the stored words of the values of one field. */
-export function storedWords(values: readonly SearchTerm[]): StoredWords {
-  const words = new Set<string>();
-  for (const value of values) for (const word of value) words.add(keyOf(word));
-  return {
-    words: [...words],
-    texts: values.filter(needsText).map(textOf),
-  };
+function storedWords(values: readonly SearchTerm[]): StoredWords {
+  return { words: [...new Set(values.flat().map(keyOf))], texts: values.filter(needsText).map(textOf) };
 }
 
 /** The word as the index holds it. */
@@ -128,10 +114,7 @@ export function textOf(words: SearchTerm): string {
   return ` ${words.join(' ')} `;
 }
 
-/**
- * Maximum number of different words that one write may index, counted by field: any post fits, since a word
- * takes two of its 100,000 characters. Unit: words.
- */
+/** Maximum number of different words that one write may index, counted by field: any post fits. Unit: words. */
 const MAX_WORDS = 60_000;
 
 /** Makes the words of a resource's records from their searched fields, for every stored record and every change. */
@@ -168,11 +151,7 @@ export class RecordWords {
     );
   }
 
-  /**
-   * Length of the texts of searched fields, before setters change them. Unit: UTF-16 code units.
-   *
-   * @param values by their paths
-   */
+  /** Length of the searched texts among values by their paths, before setters change them. Unit: UTF-16 code units. */
   lengthOf(values: object): number {
     const texts = Object.entries(values).flatMap(([at, value]) =>
       this.search.fields

@@ -90,13 +90,12 @@ export class CrudResource<
 
   /** The same resource with a store in the transaction of a unit of work. */
   within({ database, resources, afterCommit }: UnitOfWork): CrudResource {
-    const { definition, parts, store, audit, search } = this;
+    const { definition, parts, store, audit } = this;
     const inside = new CrudResource(definition, {
       ...parts,
       registry: resources,
       store: (references) => store.within(database, references),
       audit: audit?.within(database, afterCommit),
-      search: search?.within(database),
     });
     inside.references.matterOnDelete = this.references.matterOnDelete;
     return inside;
