@@ -4,9 +4,6 @@ import { Schema as MongooseSchema, Types } from 'mongoose';
 import { reserveCollection } from '../../database/index.js';
 import { IsIdentifier, IsListOf, IsOneOf, IsText } from '../../fields/index.js';
 
-/** The collection of the audit records of all resources. */
-export const AUDITS = 'audits';
-
 /** Outcome of a write. It stays `unknown` if the process or the database fails before the outcome is stored. */
 export const AUDIT_OUTCOMES = ['unknown', 'done', 'unmatched', 'refused'] as const;
 
@@ -103,6 +100,6 @@ const STORED = new MongooseSchema(
 /** A model for writing. It has its own name because a resource may have a model of the same collection. */
 export const AUDIT_MODEL: ModelDefinition = {
   name: 'StoredAudit',
-  collection: AUDITS,
+  collection: 'audits',
   schema: reserveCollection(STORED, AuditEntry),
 };

@@ -61,8 +61,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
    *
    * @param write resolves with undefined if no record matched
    * @param onOrdered called when the next write may begin its own
-   * @throws what the write throws, and Error if the audit record cannot be stored, before the write is begun:
-   * DatabaseUnavailableError or DatabaseTooSlowError if the database is the cause
+   * @throws what the write throws, and an Error before it if the audit record cannot be stored
    */
   async around<T>(audited: Audited, write: () => Promise<T>, onOrdered?: () => void): Promise<T> {
     const document = this.documentOf(audited);
@@ -81,11 +80,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
     }
   }
 
-  /**
-   * The same trail for the writes of a transaction.
-   *
-   * @param afterCommit takes what is done once the transaction is committed
-   */
+  /** The same trail for the writes of a transaction. @param afterCommit takes what is done once it is committed */
   within(database: Database, afterCommit: (task: () => void) => void): AuditTrail {
     const inside = new AuditTrail(this.model, database, this.options);
     inside.end = (ended) => afterCommit(() => this.end(ended));
@@ -137,19 +132,10 @@ export class AuditTrail implements BeforeApplicationShutdown {
     return [];
   }
 
-  /** One update per outcome, however many writes have it. */
-  private async storeOutcomes(all: readonly Ended[]): Promise<undefined[]> {
-    const byOutcome = new Map<string, Ended[]>();
-    for (const ended of all) {
-      const key = `${ended.outcome} ${ended.code ?? ''}`;
-      byOutcome.set(key, [...(byOutcome.get(key) ?? []), ended]);
-    }
-    const updates = [...byOutcome.values()].map((alike) => {
-      const { outcome, code } = alike[0] as Ended;
-      const filter = { _id: { $in: alike.map(({ _id }) => _id) } };
-      const $set = { outcome, ...(code !== undefined && { code }) };
-      return { updateMany: { filter, update: { $set, $inc: { __v: 1 } } } };
-    });
+  private async storeOutcomes(ended: readonly Ended[]): Promise<undefined[]> {
+    const updates = ended.map(({ _id, ...$set }) => ({
+      updateOne: { filter: { _id }, update: { $set, $inc: { __v: 1 } } },
+    }));
     await this.database.call(() =>
       this.collection.bulkWrite(updates, { ...this.database.limits, ordered: false }),
     );
