@@ -10,7 +10,7 @@ import { hasMiddleware, hasOwnValidators } from '../definition/schema-paths.js';
 import { isGenerated, metadataOf } from '../pipeline/plan.js';
 import type { ItemKind } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
-import { type ItemResult, type Items, WriteOrder, type WriteTurn } from './items.js';
+import { type ItemResult, type Items, writeOrder, type WriteTurn } from './items.js';
 import type { BulkRequest, Operation } from './operation.js';
 
 /** The response to a bulk request. */
@@ -44,13 +44,9 @@ export async function carryOutBulk(
     if (!results.some(isFailed) || (error instanceof DomainError && error.status >= 500)) throw error;
   }
   const failed = results.findIndex(isFailed);
-  const others = [...operations].map((operation) =>
-    items.reject(failure, operation.kind === 'malformed' ? undefined : operation),
-  );
-  return {
-    committed: false,
-    results: others.map((other, i) => (i === failed ? (results[i] ?? other) : other)),
-  };
+  const resultOf = (operation: Operation, i: number) =>
+    i === failed ? (results[i] as ItemResult) : items.reject(failure, operation);
+  return { committed: false, results: operations.map(resultOf) };
 }
 
 function isFailed({ status }: ItemResult): boolean {
@@ -69,14 +65,14 @@ export async function carryOut(
   failure?: DomainError,
 ): Promise<ItemResult[]> {
   const results: ItemResult[] = [];
-  const order = new WriteOrder();
+  const nextTurn = writeOrder();
   // Later operations may build on this one. Once the database is lost, they would only wait for it in vain.
   let lost: DomainError | undefined;
   let started = 0;
   const one = async (operation: Operation, turn: WriteTurn | undefined): Promise<ItemResult> => {
     const number = started++;
     try {
-      if (operation.kind === 'malformed') return items.reject(operation.error);
+      if (operation.kind === 'malformed') return items.reject(operation.error, operation);
       return lost ? items.reject(lost, operation) : await items.carryOut(operation, number, turn);
     } finally {
       turn?.release();
@@ -92,7 +88,7 @@ export async function carryOut(
     await nextTimeSlice();
     const endGroup = unit?.beginGroup();
     const begun = await request.platform.streamSlots.carryOut(items, run, async (operation) => {
-      const turn = unit || operation.kind === 'create' ? order.next() : undefined;
+      const turn = unit || operation.kind === 'create' ? nextTurn() : undefined;
       const result = one(operation, turn).then(note);
       if (!unit) return { result: await result };
       // The next one begins when the write of this one waits for the command that they share.
@@ -156,22 +152,14 @@ export type AnyService = CrudService<any, any, any>;
 /** Tells whether items of a kind may run concurrently. Your own code may depend on what earlier items have done. */
 function independence(controller: Type<object>, service: AnyService): (kind: ItemKind) => boolean {
   const { definition } = metadataOf(controller);
-  const isPlain = isGenerated(controller) && !hasOwnCode(definition);
-  return (kind) =>
-    isPlain &&
-    !hasOwnRoute(definition, kind) &&
-    service[kind] === CrudService.prototype[kind] &&
-    !meet(kind, definition, service);
-}
-
-function hasOwnCode({ hooks, schema }: CrudDefinition): boolean {
+  const { hooks, routes, schema } = definition;
   const hasHooks = typeof hooks === 'function' || Object.values(hooks).some((hook) => hook !== undefined);
-  return hasHooks || hasMiddleware(schema) || hasOwnValidators(schema);
-}
-
-function hasOwnRoute({ routes }: CrudDefinition, kind: ItemKind): boolean {
-  const { guards = [], decorators = [] } = routes[kind] ?? {};
-  return guards.length > 0 || decorators.length > 0;
+  const isPlain = isGenerated(controller) && !hasHooks && !hasMiddleware(schema) && !hasOwnValidators(schema);
+  return (kind) => {
+    const { guards = [], decorators = [] } = routes[kind] ?? {};
+    const isOwn = guards.length + decorators.length > 0 || service[kind] !== CrudService.prototype[kind];
+    return isPlain && !isOwn && !meet(kind, definition, service);
+  };
 }
 
 /** Whether writes to different records can conflict: through a unique index, or through references between them. */

@@ -4,7 +4,7 @@ import { type DomainError, pathOf, type Problem, toProblem } from '../../errors/
 import { contextOf, type HttpRequest, type HttpResponse, idOf, rawOf } from '../../request/index.js';
 import { metadataOf } from '../pipeline/plan.js';
 import type { SubResponse } from '../platform/sub-requests.js';
-import { GENERATED_ROUTES, type ItemKind, itemRouteOf } from '../routes/routes.js';
+import { GENERATED_ROUTES, itemRouteOf } from '../routes/routes.js';
 import type { UnitOfWork } from '../service/unit-of-work.js';
 import type { Operation } from './operation.js';
 
@@ -15,18 +15,15 @@ export type ItemResult = { readonly status: number; readonly _id?: string; reado
 const PROBLEM_BYTES = 65_536;
 const PROBLEM_TIMES = 8;
 
-/** The order of concurrent writes, so that new records are stored as their requests came. */
-export class WriteOrder {
-  private last: Promise<void> = Promise.resolve();
-
-  /** Takes the next turn, which is ready when all earlier ones are released. */
-  next(): WriteTurn {
-    const ready = this.last;
+/** Makes the turns of concurrent writes, each ready when the one before is released, so that new records keep their order. */
+export function writeOrder(): () => WriteTurn {
+  let last: Promise<void> = Promise.resolve();
+  return () => {
+    const ready = last;
     let release: () => void = () => undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
-    this.last = released;
-    return { ready, release, released };
-  }
+    last = new Promise((resolve) => (release = resolve));
+    return { ready, release, released: last };
+  };
 }
 
 /** One turn. Its holder must release it, however the write ends. */
@@ -66,7 +63,10 @@ export class Items {
 
   /** @param number of the item in its batch, from 0 */
   async carryOut(item: Item, number: number, turn?: WriteTurn): Promise<ItemResult> {
-    return resultOf(item.kind, await this.send(item, number, turn));
+    const { status, body } = await this.send(item, number, turn);
+    const { _id, code } = (body ?? {}) as { _id?: unknown; code?: unknown };
+    if (status >= 400 && typeof code === 'string') return body as Problem;
+    return { status, ...(item.kind === 'create' && typeof _id === 'string' && { _id }) };
   }
 
   /** Counts a part of the request. */
@@ -82,8 +82,9 @@ export class Items {
   }
 
   /** The response to an item that was not carried out. */
-  reject(error: DomainError, item?: Item): Problem {
-    const path = item ? this.pathOf(item) : pathOf(this.request);
+  reject(error: DomainError, operation?: Operation): Problem {
+    const isItem = operation && operation.kind !== 'malformed';
+    const path = isItem ? this.pathOf(operation) : pathOf(this.request);
     return toProblem(error, { path, id: idOf(this.request) });
   }
 
@@ -126,12 +127,6 @@ export class Items {
 
 /** How much of an invalid identifier a response repeats. Unit: characters. */
 const MAX_ID = 100;
-
-function resultOf(kind: ItemKind, { status, body }: SubResponse): ItemResult {
-  const { _id, code } = (body ?? {}) as { _id?: unknown; code?: unknown };
-  if (status >= 400 && typeof code === 'string') return body as Problem;
-  return { status, ...(kind === 'create' && typeof _id === 'string' && { _id }) };
-}
 
 /** Injects the {@link Items} of a batch. */
 export const CurrentItems = createParamDecorator((_data: unknown, context: ExecutionContext): Items => {
