@@ -2,8 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
-import { InjectModel, Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
-import { Model, type mongo, Schema as MongooseSchema, Types } from 'mongoose';
+import { InjectModel } from '@nestjs/mongoose';
+import { Model, type mongo, Types } from 'mongoose';
 import { CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../database/index.js';
 import {
   DuplicateValueError,
@@ -13,7 +13,7 @@ import {
 } from '../errors/index.js';
 import type { HttpRequest } from '../request/index.js';
 import { Reservation } from './reservation.js';
-import { StoredBytes } from './stored-bytes.js';
+import { expiringModel, StoredBytes } from './stored-bytes.js';
 
 /** A response as it is stored to be replayed. */
 export interface Replay {
@@ -28,36 +28,23 @@ export interface Replay {
 }
 
 /** A used key: reserved while its first request runs, and then stored with the response. */
-@Schema({ versionKey: false })
-export class IdempotencyKey {
+interface IdempotencyKey {
   /** SHA-256 of the caller, the target and the key itself. */
-  @Prop({ type: String, required: true })
-  _id!: string;
-
+  readonly _id: string;
   /** SHA-256 of the body's bytes; the body itself is not stored. */
-  @Prop({ type: String, default: '' })
-  bodyHash!: string;
-
+  readonly bodyHash: string;
   /** Seed for the identifiers of the records that the request creates. */
-  @Prop({ type: Types.ObjectId, required: true })
-  seed!: Types.ObjectId;
-
+  readonly seed: Types.ObjectId;
   /** The attempt that carries out the request; only it may store the response. */
-  @Prop({ type: String, required: true })
-  owner!: string;
-
+  readonly owner: string;
   /** When another request with the key may take it over. */
-  @Prop({ type: Date, required: true })
-  leaseUntil!: Date;
-
-  @Prop({ type: MongooseSchema.Types.Mixed })
-  answer?: Replay;
-
-  @Prop({ type: Date, required: true, expires: 0 })
-  expiresAt!: Date;
+  readonly leaseUntil: Date;
+  readonly answer?: Replay;
+  readonly expiresAt: Date;
 }
 
-export const IdempotencyKeySchema = SchemaFactory.createForClass(IdempotencyKey);
+/** The used keys, and beside them what units of work have returned. */
+export const IDEMPOTENCY_KEYS = expiringModel('IdempotencyKey', 'idempotency_keys');
 
 /** What a unit of work has returned, from its commit until the response is stored. */
 interface UnitResult {
@@ -82,7 +69,7 @@ const MAX_ATTEMPTS = 5;
 @Injectable()
 export class IdempotencyKeys {
   constructor(
-    @InjectModel(IdempotencyKey.name, CRUD_CONNECTION) private readonly keys: Model<IdempotencyKey>,
+    @InjectModel(IDEMPOTENCY_KEYS.name, CRUD_CONNECTION) private readonly model: Model<unknown>,
     private readonly database: Database,
     private readonly bytes: StoredBytes,
   ) {}
@@ -146,8 +133,9 @@ export class IdempotencyKeys {
     const stored = await compressed(response);
     if (await this.change({ _id: id, owner, answer: null }, { $set: { answer: stored, ...expiring() } })) {
       this.bytes.add(request, stored.body.length);
+      const remove = () => this.results.deleteMany({ _id: { $in: resultIds } }, { ...OPERATION_LIMITS });
       // Otherwise, they expire.
-      if (resultIds.length > 0) void this.removeResults(resultIds).catch(() => undefined);
+      if (resultIds.length > 0) void this.database.call(remove).catch(() => undefined);
       return undefined;
     }
     const found = await this.find(id);
@@ -167,19 +155,18 @@ export class IdempotencyKeys {
     await transaction.call(() => this.results.insertOne(stored, { ...transaction.limits }));
   }
 
-  private async removeResults(ids: readonly string[]): Promise<void> {
-    await this.database.call(() => this.results.deleteMany({ _id: { $in: ids } }, { ...OPERATION_LIMITS }));
+  private get keys(): mongo.Collection<IdempotencyKey> {
+    return this.model.collection as unknown as mongo.Collection<IdempotencyKey>;
   }
 
-  /** The results of units of work, beside the keys. */
   private get results(): mongo.Collection<UnitResult> {
-    return this.keys.collection as unknown as mongo.Collection<UnitResult>;
+    return this.model.collection as unknown as mongo.Collection<UnitResult>;
   }
 
   /** Returns whether the key did not exist. */
   private async insert(key: IdempotencyKey): Promise<boolean> {
     try {
-      await this.database.call(() => this.keys.create(key));
+      await this.database.call(() => this.keys.insertOne(key, { ...OPERATION_LIMITS }));
       return true;
     } catch (error) {
       if (error instanceof DuplicateValueError) return false;
@@ -189,14 +176,13 @@ export class IdempotencyKeys {
 
   private async find(id: string): Promise<IdempotencyKey | undefined> {
     const options = { ...OPERATION_LIMITS, promoteBuffers: true };
-    const query = this.keys.findById(id, null, options).lean<IdempotencyKey>();
-    const found = (await this.database.call(() => query.exec())) ?? undefined;
+    const found = (await this.database.call(() => this.keys.findOne({ _id: id }, options))) ?? undefined;
     return found?.answer ? { ...found, answer: await decompressed(found.answer) } : found;
   }
 
   private async change(filter: object, change: object): Promise<boolean> {
-    const query = this.keys.updateOne(filter, change, { ...OPERATION_LIMITS });
-    const { matchedCount } = await this.database.call(() => query.exec());
+    const update = () => this.keys.updateOne(filter, change, { ...OPERATION_LIMITS });
+    const { matchedCount } = await this.database.call(update);
     return matchedCount > 0;
   }
 }

@@ -11,15 +11,15 @@ import {
 import { Reflector } from '@nestjs/core';
 import { MongooseModule } from '@nestjs/mongoose';
 import { type Observable, of } from 'rxjs';
-import { CRUD_CONNECTION, reserveCollection } from '../database/index.js';
+import { CRUD_CONNECTION } from '../database/index.js';
 import { errorMessages, pathOf, problemResponse, ValidationError } from '../errors/index.js';
 import { bodyFormatOf } from '../http/index.js';
 import { contextOf, type HttpRequest, type HttpResponse } from '../request/index.js';
 import { identityOf, TokenVerifier } from '../tenancy/index.js';
-import { IdempotencyKey, IdempotencyKeys, IdempotencyKeySchema, type Replay } from './idempotency-keys.js';
+import { IDEMPOTENCY_KEYS, IdempotencyKeys, type Replay } from './idempotency-keys.js';
 import { IdempotentExchange, inTime } from './idempotent-exchange.js';
 import { Reservation } from './reservation.js';
-import { HourOfBytes, HourOfBytesSchema, StoredBytes } from './stored-bytes.js';
+import { IDEMPOTENCY_BYTES, StoredBytes } from './stored-bytes.js';
 
 const HEADER = 'Idempotency-Key';
 const KEY = /^[\x21-\x7e]{1,255}$/;
@@ -36,9 +36,8 @@ declare module '../request/index.js' {
 export const Unstored = (...members: string[]) => SetMetadata(UNSTORED, members);
 
 /**
- * Carries out a POST with an `Idempotency-Key` once: the first request reserves the key, the others get its
- * response. Runs after isolation has identified the caller, and before the body is validated, so that the
- * response to an invalid body is also stored.
+ * Carries out a POST with an `Idempotency-Key` once: the first request reserves the key, the others get its response. Runs
+ * after isolation, and before the body is validated, so that the response to an invalid body is also stored.
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
@@ -55,10 +54,8 @@ export class IdempotencyInterceptor implements NestInterceptor {
     if (key === undefined) return next.handle();
     const outcome = await this.reserve(await this.keyIdOf(context, key), request, reply);
     const unstored = this.reflector.get<string[] | undefined>(UNSTORED, context.getHandler()) ?? [];
-    const exchange = new IdempotentExchange(this.keys, outcome, request, reply, {
-      unstored,
-      permitted: (response) => this.permitted(response, context),
-    });
+    const permitted = (response: Replay) => this.permitted(response, context);
+    const exchange = new IdempotentExchange(this.keys, outcome, request, reply, unstored, permitted);
     contextOf(request).exchange = exchange;
     request.platform.beforeSend(request, reply, (body) => this.settle(exchange, request, body));
     // The stored response replaces this one when it is sent, so nothing on the way can change it.
@@ -130,23 +127,7 @@ function readKey({ headers }: HttpRequest, handler: object): string | undefined 
 /** Stores the responses to requests with an `Idempotency-Key` and replays them; see {@link IdempotencyInterceptor}. */
 @Global()
 @Module({
-  imports: [
-    MongooseModule.forFeature(
-      [
-        {
-          name: IdempotencyKey.name,
-          schema: reserveCollection(IdempotencyKeySchema),
-          collection: 'idempotency_keys',
-        },
-        {
-          name: HourOfBytes.name,
-          schema: reserveCollection(HourOfBytesSchema),
-          collection: 'idempotency_bytes',
-        },
-      ],
-      CRUD_CONNECTION,
-    ),
-  ],
+  imports: [MongooseModule.forFeature([IDEMPOTENCY_KEYS, IDEMPOTENCY_BYTES], CRUD_CONNECTION)],
   providers: [IdempotencyKeys, StoredBytes],
   exports: [IdempotencyKeys],
 })

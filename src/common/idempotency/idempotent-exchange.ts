@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
+import { pipeline, Readable, Transform } from 'node:stream';
 import { withDeadline } from '../database/index.js';
 import { DatabaseUnavailableError, IdempotencyKeyInUseError } from '../errors/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, rawOf } from '../request/index.js';
@@ -31,26 +31,23 @@ declare module '../request/index.js' {
   }
 }
 
-/** How the responses to a route are stored and replayed. */
-interface ExchangeOptions {
-  /** Members of the response that a replay leaves out. */
-  readonly unstored: readonly string[];
-  /** The part of a stored response that the sender may have. */
-  readonly permitted: (response: Replay) => Promise<Replay>;
-}
-
 /** One request with a key, from its reservation to its response. */
 export class IdempotentExchange {
   private readonly headersBefore: Readonly<Record<string, unknown>>;
   private heartbeat?: NodeJS.Timeout;
   private isForgotten = false;
 
+  /**
+   * @param unstored members of the response that a replay leaves out
+   * @param permitted the part of a stored response that the sender may have
+   */
   constructor(
     private readonly keys: IdempotencyKeys,
     private readonly outcome: Reservation | Replay,
     private readonly request: HttpRequest,
     private readonly reply: HttpResponse,
-    private readonly options: ExchangeOptions,
+    private readonly unstored: readonly string[],
+    private readonly permitted: (response: Replay) => Promise<Replay>,
   ) {
     this.headersBefore = { ...reply.getHeaders() };
     if (!('status' in outcome)) this.keepAlive(outcome);
@@ -67,13 +64,10 @@ export class IdempotentExchange {
    */
   async settle(payload: unknown): Promise<unknown> {
     const { outcome } = this;
-    if (payload instanceof Readable && !('status' in outcome)) {
-      return relay(payload, MAX_STORED, (body) => this.storeStream(outcome, body));
-    }
-    clearInterval(this.heartbeat);
-    if ('status' in outcome) return this.replace(await this.options.permitted(outcome), true);
-    const other = await this.store(outcome, this.responseOf(payload));
-    return other ? this.replace(await this.options.permitted(other), true) : payload;
+    if ('status' in outcome) return this.replay(outcome);
+    if (payload instanceof Readable) return relay(payload, (body) => this.storeStream(outcome, body));
+    const other = await this.store(outcome, payload);
+    return other ? this.replay(other) : payload;
   }
 
   /** Does not store a response that contains a failure, since repeating the request may succeed. */
@@ -91,8 +85,14 @@ export class IdempotentExchange {
     return body;
   }
 
+  private async replay(response: Replay): Promise<Buffer> {
+    return this.replace(await this.permitted(response), true);
+  }
+
   /** Stores a response, or ends the lease. Returns the response that counts instead, if there is one. */
-  private async store(reservation: Reservation, response?: Replay): Promise<Replay | undefined> {
+  private async store(reservation: Reservation, payload: unknown): Promise<Replay | undefined> {
+    clearInterval(this.heartbeat);
+    const response = this.responseOf(payload);
     if (!response) {
       await inTime(this.request, this.reply, this.keys.release(reservation)).catch(() => undefined);
       return undefined;
@@ -106,8 +106,8 @@ export class IdempotentExchange {
 
   /** Stores the response that was streamed, unless it was too long. */
   private async storeStream(reservation: Reservation, body: Buffer | undefined): Promise<void> {
-    clearInterval(this.heartbeat);
-    const other = await this.store(reservation, body && this.responseOf(body));
+    if (!body) this.forget();
+    const other = await this.store(reservation, body);
     // The client already has its beginning. It will ask again and get the response that counts.
     if (other) throw new IdempotencyKeyInUseError();
   }
@@ -126,7 +126,7 @@ export class IdempotentExchange {
     if (status >= 500 || this.isForgotten) return undefined;
     if (payload !== undefined && payload !== null && typeof payload !== 'string' && !Buffer.isBuffer(payload))
       return undefined;
-    const body = without(Buffer.from(payload ?? ''), this.options.unstored);
+    const body = without(Buffer.from(payload ?? ''), this.unstored);
     const claims = claimsHashOf(this.request);
     return body.length > MAX_STORED ? undefined : { status, headers: this.headersSince(), body, claims };
   }
@@ -155,11 +155,7 @@ export function isOfSameClaims({ claims }: Replay, request: HttpRequest): boolea
   return claims === claimsHashOf(request);
 }
 
-/**
- * Waits for a command only until the response is due.
- *
- * @throws DatabaseUnavailableError if it takes longer
- */
+/** Waits for a command only until the response is due. @throws DatabaseUnavailableError if it takes longer */
 export function inTime<T>(request: HttpRequest, reply: HttpResponse, command: Promise<T>): Promise<T> {
   // A response that has begun is in time already.
   const elapsed = rawOf(reply).headersSent ? 0 : request.platform.elapsedMs(reply);
@@ -175,52 +171,39 @@ function without(body: Buffer, members: readonly string[]): Buffer {
 }
 
 /**
- * Passes a stream on, except for its last byte, which waits for `settle`. A reader who gets the whole stream
- * can rely on that, and if it fails, the stream breaks off. The stream is read to its end even if its reader
- * goes away.
+ * Passes a stream on, except for its last byte, which waits for `settle`: a reader who gets the whole stream can rely on
+ * that. The stream is read to its end even if its reader goes away.
  *
- * @param max maximum amount of the stream to collect. Unit: bytes
- * @param settle receives the whole stream, or nothing if it failed or was longer
+ * @param settle receives the whole stream, or nothing if it failed or was too long to be stored
  */
-function relay(stream: Readable, max: number, settle: (body: Buffer | undefined) => Promise<void>): Readable {
+function relay(stream: Readable, settle: (body: Buffer | undefined) => Promise<void>): Readable {
   const chunks: Buffer[] = [];
-  let length = 0;
-  const collect = (chunk: Buffer | string): Buffer => {
-    const bytes = Buffer.from(chunk as Buffer);
-    length += bytes.length;
-    if (length <= max) chunks.push(bytes);
-    else chunks.length = 0;
-    return bytes;
-  };
-  const end = () => settle(length > max ? undefined : Buffer.concat(chunks));
-
-  /** Reads on without a reader, since the response is still stored. */
-  async function drain(): Promise<void> {
-    try {
-      for await (const chunk of stream) {
-        collect(chunk as Buffer | string);
-        if (length > max) break;
-      }
-      await end();
-    } catch {
-      await settle(undefined);
-    }
-  }
-
+  let [length, isRead] = [0, true];
+  let held: Buffer = Buffer.alloc(0);
+  const collected = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      length += chunk.length;
+      if (length <= MAX_STORED) chunks.push(chunk);
+      else if (isRead) chunks.length = 0;
+      else return done(new Error('Nobody reads the response, and it is too long to be stored.'));
+      const bytes = Buffer.concat([held, chunk]);
+      held = bytes.subarray(-1);
+      done(null, bytes.subarray(0, -1));
+    },
+    flush(done) {
+      const body = length > MAX_STORED ? undefined : Buffer.concat(chunks);
+      settle(body).then(() => done(null, held), done);
+    },
+  });
+  pipeline(stream, collected, (error) => {
+    if (error) void settle(undefined);
+  });
   async function* passOn(): AsyncGenerator<Buffer> {
-    let isAtEnd = false;
     try {
-      let held: Buffer = Buffer.alloc(0);
-      for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
-        const bytes = Buffer.concat([held, collect(chunk as Buffer | string)]);
-        held = bytes.subarray(-1);
-        if (bytes.length > 1) yield bytes.subarray(0, -1);
-      }
-      isAtEnd = true;
-      await end();
-      if (held.length > 0) yield held;
+      yield* collected.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
     } finally {
-      if (!isAtEnd) await drain();
+      isRead = false;
+      collected.resume();
     }
   }
   return Readable.from(passOn(), { objectMode: false });

@@ -6,28 +6,10 @@ import { DuplicateValueError } from '../errors/index.js';
 import { contextOf, type HttpRequest } from '../request/index.js';
 import type { IdempotencyKeys } from './idempotency-keys.js';
 
-/** How to find and store a record with a known identifier. */
-export interface InsertSteps<T> {
-  /** Returns the record if an earlier attempt has stored it. */
-  find(id: Types.ObjectId): Promise<T | undefined>;
-  /** Stores the record; without an identifier, as usual. */
-  insert(id?: Types.ObjectId): Promise<T>;
-}
+/** Finds a record that an earlier attempt has stored. */
+type Find<T> = (id: Types.ObjectId) => Promise<T | undefined>;
 
-/** A unit of work of a request with a key. However often the request is repeated, it is committed once. */
-export interface KeyedUnit {
-  /** For another attempt to carry it out. */
-  reservation(): Reservation;
-  /** What the unit has returned, if an earlier attempt, or another process, has committed it. */
-  result(): Promise<{ readonly result?: unknown } | undefined>;
-  /** Stores what the unit returns; the last operation of its transaction. */
-  store(result: unknown, transaction: Database): Promise<void>;
-}
-
-/**
- * The right to carry out the request of a key. It derives the identifiers of the records that the request
- * creates, which are the same in every attempt, so that no attempt can store a record twice.
- */
+/** The right to carry out the request of a key. Each attempt has the same identifiers, so that no record is stored twice. */
 export class Reservation {
   private readonly used = new Map<string, Set<number>>();
   private units = 0;
@@ -48,8 +30,13 @@ export class Reservation {
   /**
    * Stores a record of a resource at most once, however many attempts and processes try: a write that fails as a duplicate
    * has the record of another attempt.
+   *
+   * @param steps `insert` stores the record, with an identifier
    */
-  async once<T>(resource: string, { find, insert }: InsertSteps<T>): Promise<T> {
+  async once<T>(
+    resource: string,
+    { find, insert }: { find: Find<T>; insert: (id: Types.ObjectId) => Promise<T> },
+  ): Promise<T> {
     const numbers = this.numbersOf(resource);
     let number = 0;
     while (numbers.has(number)) number++;
@@ -68,7 +55,7 @@ export class Reservation {
   }
 
   /** The first record of a resource, if an earlier attempt has stored it and this one has not asked for it. */
-  async findFirst<T>(resource: string, find: InsertSteps<T>['find']): Promise<T | undefined> {
+  async findFirst<T>(resource: string, find: Find<T>): Promise<T | undefined> {
     const isAskedFor = this.numbersOf(resource).size > 0;
     return this.resumed && !isAskedFor ? find(this.idOf(resource, 0)) : undefined;
   }
@@ -79,14 +66,17 @@ export class Reservation {
     return new Reservation(this.id, this.owner, this.seed, this.resumed, this.keys, item, this.resultIds);
   }
 
-  /** The next unit of work of the request. */
-  nextUnit(): KeyedUnit {
+  /** The next unit of work of the request. However often the request is repeated, it is committed once. */
+  nextUnit() {
     const number = this.units++;
     const id = this.idOf('unit of work', number).toHexString();
     return {
+      /** For another attempt to carry it out. */
       reservation: () => this.ofItem(`unit ${number}`),
+      /** What the unit has returned, if an earlier attempt, or another process, has committed it. */
       result: () => this.keys.findResult(id),
-      store: (result, transaction) => {
+      /** Stores what the unit returns; the last operation of its transaction. */
+      store: (result: unknown, transaction: Database) => {
         this.resultIds.push(id);
         return this.keys.storeResult(id, result, transaction);
       },

@@ -1,8 +1,14 @@
 import { createHash } from 'node:crypto';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
-import { InjectModel, Prop, Schema, SchemaFactory } from '@nestjs/mongoose';
-import { Model } from 'mongoose';
-import { Batches, CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../database/index.js';
+import { InjectModel, type ModelDefinition } from '@nestjs/mongoose';
+import { Model, type mongo, Schema } from 'mongoose';
+import {
+  Batches,
+  CRUD_CONNECTION,
+  Database,
+  OPERATION_LIMITS,
+  reserveCollection,
+} from '../database/index.js';
 import { clientOf } from '../http/index.js';
 import { contextOf, type HttpRequest } from '../request/index.js';
 
@@ -24,20 +30,21 @@ const MAX_SUMS = 10_000;
 const ADDING = { max: 500, lingerMs: 250 };
 
 /** What a client has stored with keys that began in one hour. */
-@Schema({ versionKey: false })
-export class HourOfBytes {
+interface HourOfBytes {
   /** SHA-256 of the account, and the hour. */
-  @Prop({ type: String, required: true })
-  _id!: string;
-
-  @Prop({ type: Number, required: true })
-  bytes!: number;
-
-  @Prop({ type: Date, required: true, expires: 0 })
-  expiresAt!: Date;
+  readonly _id: string;
+  readonly bytes: number;
+  readonly expiresAt: Date;
 }
 
-export const HourOfBytesSchema = SchemaFactory.createForClass(HourOfBytes);
+/** A model of documents that the database removes at their `expiresAt`. */
+export function expiringModel(name: string, collection: string): ModelDefinition {
+  const schema = new Schema({ _id: String, expiresAt: Date }, { strict: false, versionKey: false });
+  schema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
+  return { name, collection, schema: reserveCollection(schema) };
+}
+
+export const IDEMPOTENCY_BYTES = expiringModel('HourOfBytes', 'idempotency_bytes');
 
 /** What counts towards a limit: a tenant, an address, or all addresses. */
 interface Account {
@@ -51,13 +58,10 @@ export class StoredBytes implements BeforeApplicationShutdown {
   /** Of a tenant; of an address without a token; and of all of these. Unit: bytes. */
   limits = { tenant: 2 ** 30, address: 2 ** 26, addresses: 2 ** 30 };
   private readonly sums = new Map<string, { bytes: number; readonly readAt: number }>();
-  private readonly adding = new Batches<[id: string, bytes: number, hour: number], undefined>(
-    (added) => this.store(added),
-    ADDING,
-  );
+  private readonly adding = new Batches<HourOfBytes, undefined>((added) => this.store(added), ADDING);
 
   constructor(
-    @InjectModel(HourOfBytes.name, CRUD_CONNECTION) private readonly hours: Model<HourOfBytes>,
+    @InjectModel(IDEMPOTENCY_BYTES.name, CRUD_CONNECTION) private readonly model: Model<unknown>,
     private readonly database: Database,
   ) {}
 
@@ -77,11 +81,12 @@ export class StoredBytes implements BeforeApplicationShutdown {
   /** Counts a new key, or the response to an earlier one. */
   add(request: HttpRequest, bytes = KEY_BYTES): void {
     const hour = Math.floor(Date.now() / HOUR_MS);
+    const expiresAt = new Date((hour + HOURS) * HOUR_MS);
     for (const { name } of this.accountsOf(request)) {
       const sum = this.sums.get(name);
       if (sum) sum.bytes += bytes;
       // A count that is lost with the database is made up for by the next ones.
-      this.adding.add([idOf(name, hour), bytes, hour]).catch(() => undefined);
+      this.adding.add({ _id: idOf(name, hour), bytes, expiresAt }).catch(() => undefined);
     }
   }
 
@@ -100,30 +105,31 @@ export class StoredBytes implements BeforeApplicationShutdown {
     if (known && Date.now() - known.readAt < READ_MS) return known.bytes;
     const hour = Math.floor(Date.now() / HOUR_MS);
     const ids = Array.from({ length: HOURS }, (_, ago) => idOf(name, hour - ago));
-    const query = this.hours
-      .find({ _id: { $in: ids } }, { bytes: 1 }, { ...OPERATION_LIMITS })
-      .lean<HourOfBytes[]>();
-    const found = await this.database.call(() => query.exec());
+    const find = () => this.hours.find({ _id: { $in: ids } }, { ...OPERATION_LIMITS }).toArray();
+    const found = await this.database.call(find);
     const bytes = found.reduce((sum, one) => sum + one.bytes, 0);
     if (this.sums.size >= MAX_SUMS) this.sums.clear();
     this.sums.set(name, { bytes, readAt: Date.now() });
     return bytes;
   }
 
-  private async store(
-    added: readonly (readonly [id: string, bytes: number, hour: number])[],
-  ): Promise<undefined[]> {
-    const sums = new Map<string, { bytes: number; hour: number }>();
-    for (const [id, bytes, hour] of added) sums.set(id, { bytes: (sums.get(id)?.bytes ?? 0) + bytes, hour });
-    const updates = [...sums].map(([_id, { bytes, hour }]) => ({
+  private async store(added: readonly HourOfBytes[]): Promise<undefined[]> {
+    const sums = new Map<string, HourOfBytes>();
+    for (const one of added)
+      sums.set(one._id, { ...one, bytes: (sums.get(one._id)?.bytes ?? 0) + one.bytes });
+    const updates = [...sums.values()].map(({ _id, bytes, expiresAt }) => ({
       updateOne: {
         filter: { _id },
-        update: { $inc: { bytes }, $setOnInsert: { expiresAt: new Date((hour + HOURS) * HOUR_MS) } },
+        update: { $inc: { bytes }, $setOnInsert: { expiresAt } },
         upsert: true,
       },
     }));
     await this.database.call(() => this.hours.bulkWrite(updates, { ...OPERATION_LIMITS, ordered: false }));
     return [];
+  }
+
+  private get hours(): mongo.Collection<HourOfBytes> {
+    return this.model.collection as unknown as mongo.Collection<HourOfBytes>;
   }
 }
 
