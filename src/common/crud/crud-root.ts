@@ -8,6 +8,7 @@ import {
   type Provider,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import { EventEmitterModule } from '@nestjs/event-emitter';
 import { getConnectionToken } from '@nestjs/mongoose';
 import {
   CRUD_CONNECTION,
@@ -16,8 +17,8 @@ import {
   DatabaseServer,
   SHARED_CONNECTION,
 } from '../database/index.js';
-import { EventsModule } from '../events/index.js';
-import { TenancyModule, type TokenVerifierOptions } from '../tenancy/index.js';
+import { EntityEventPublisher, HOOK_WARN_MS } from '../events/index.js';
+import { TokenVerifier, type TokenVerifierOptions } from '../tenancy/index.js';
 import { type Fail, failIf } from './options/checks.js';
 
 /** Settings shared by all resources of an application. */
@@ -60,6 +61,10 @@ const CRUD_ROOT_OPTIONS = Symbol('CrudRootOptions');
 @Module({})
 class CrudRootOptionsModule {}
 
+@Global()
+@Module({})
+class CallersAndEventsModule {}
+
 const SECRET_BYTES = 32;
 
 /** A scheme, addresses, and a database name. Without the name, everything would go to `test`. */
@@ -72,8 +77,16 @@ export const SHARED_MODULES = [
       database instanceof DatabaseServer ? database : new DatabaseServer(database ?? { shared: true }),
     ),
   ),
-  EventsModule.forRoot(fromOptions(({ hookWarnMs = 50 }) => ({ hookWarnMs }))),
-  TenancyModule.forRootAsync(fromOptions(({ tokens = unknownSecret() }) => tokens)),
+  {
+    module: CallersAndEventsModule,
+    imports: [EventEmitterModule.forRoot()],
+    providers: [
+      { provide: TokenVerifier, ...fromOptions(({ tokens = unknownSecret() }) => new TokenVerifier(tokens)) },
+      { provide: HOOK_WARN_MS, ...fromOptions(({ hookWarnMs = 50 }) => hookWarnMs) },
+      EntityEventPublisher,
+    ],
+    exports: [TokenVerifier, EntityEventPublisher],
+  },
 ];
 
 /**

@@ -1,13 +1,5 @@
-import {
-  Inject,
-  Injectable,
-  Logger,
-  type DynamicModule,
-  type FactoryProvider,
-  Global,
-  Module,
-} from '@nestjs/common';
-import { EventEmitter2, OnEvent, EventEmitterModule } from '@nestjs/event-emitter';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { EventEmitter2, OnEvent } from '@nestjs/event-emitter';
 
 /** The hooks that run after a write, and the events of the same name. */
 export type AfterHook = 'afterCreate' | 'afterUpdate' | 'afterDel';
@@ -39,17 +31,11 @@ export function entityEventName(resource: string, hook: AfterHook): string {
   return `${resource}.${hook}`;
 }
 
-/** Injection token of {@link EventsOptions}. */
-export const EVENTS_OPTIONS = Symbol('EventsOptions');
-
-/** How events are published. */
-export interface EventsOptions {
-  /** A hook or listener that takes longer is logged as slow, and the request goes on without it. Unit: milliseconds. */
-  hookWarnMs: number;
-}
+/** Injection token: a hook or listener that takes longer is logged as slow, and the request goes on. Unit: milliseconds. */
+export const HOOK_WARN_MS = Symbol('HOOK_WARN_MS');
 
 /** A listener to the events of a resource. */
-export type EntityListener<Entity> = (event: EntityEvent<Entity>) => unknown;
+type EntityListener<Entity> = (event: EntityEvent<Entity>) => unknown;
 
 /** Runs after-hooks and emits their events, without letting them fail or delay a request. */
 @Injectable()
@@ -59,7 +45,7 @@ export class EntityEventPublisher {
 
   constructor(
     private readonly emitter: EventEmitter2,
-    @Inject(EVENTS_OPTIONS) private readonly options: EventsOptions,
+    @Inject(HOOK_WARN_MS) private readonly hookWarnMs: number,
   ) {}
 
   /**
@@ -123,11 +109,10 @@ export class EntityEventPublisher {
   }
 
   private warnLater(name: string, identifiers: object, then?: () => void): NodeJS.Timeout {
-    const { hookWarnMs } = this.options;
     return setTimeout(() => {
-      this.logger.warn(identifiers, `A hook of ${name} takes longer than ${hookWarnMs} ms`);
+      this.logger.warn(identifiers, `A hook of ${name} takes longer than ${this.hookWarnMs} ms`);
       then?.();
-    }, hookWarnMs);
+    }, this.hookWarnMs);
   }
 }
 
@@ -137,25 +122,8 @@ function identifiersOf(name: string, { id, action, tenant, record }: EntityEvent
   return { event: name, eventId: id, action, tenant, record: _id };
 }
 
-/**
- * Subscribes a method to an entity event. The publisher logs its exceptions together with the event; they do
- * not affect the client.
- */
+/** Subscribes a method to an entity event. Its exceptions are logged with the event, and do not affect the client. */
 export function OnEntityEvent(resource: string, hook: AfterHook): MethodDecorator {
   // Nest would log only the error. Unsuppressed, it reaches the publisher, which knows the event.
   return OnEvent(entityEventName(resource, hook), { suppressErrors: false });
-}
-
-/** Provides entity events through EventEmitter2. */
-@Global()
-@Module({})
-export class EventsModule {
-  static forRoot(options: Pick<FactoryProvider<EventsOptions>, 'inject' | 'useFactory'>): DynamicModule {
-    return {
-      module: EventsModule,
-      imports: [EventEmitterModule.forRoot()],
-      providers: [EntityEventPublisher, { provide: EVENTS_OPTIONS, ...options }],
-      exports: [EntityEventPublisher],
-    };
-  }
 }

@@ -53,64 +53,24 @@ type Resolve = (fields: IsolationFields) => Record<string, unknown>;
 export class TenantScope {
   // Makes the type nominal: an object literal is not a scope.
   readonly #resolve: Resolve;
-  /** Travels with the scope, so that an override cannot lose it by leaving out an option. */
-  readonly context: RequestContext;
 
-  private constructor(
+  constructor(
     readonly caller: TenantContext,
-    /** Path parameters of the request; empty for a scope made in code. */
-    readonly params: Readonly<Record<string, string>>,
     resolve: Resolve,
+    /** Path parameters of the request; empty for a scope made in code. */
+    readonly params: Readonly<Record<string, string>> = {},
     /** The request; undefined for a scope made in code. */
     readonly request?: HttpRequest,
-    context: RequestContext = request ? contextOf(request) : {},
+    /** Travels with the scope, so that an override cannot lose it by leaving out an option. */
+    readonly context: RequestContext = request ? contextOf(request) : {},
   ) {
-    this.context = context;
     this.#resolve = resolve;
-  }
-
-  /** The scope of one request. */
-  static ofRequest(caller: TenantContext, request: IsolationRequest): TenantScope {
-    const resolve: Resolve = (fields) => {
-      const applied = Object.entries(fields).filter(
-        ([, { exempts }]) => !exempts || !decide(exempts, caller),
-      );
-      return mapFields(Object.fromEntries(applied), (_field, source) => {
-        if (source.alternatives) return source.alternatives.map(resolve);
-        const value = source(caller, request);
-        if (value === undefined || value === null) throw new UnauthenticatedError(!source.identifies);
-        return value;
-      });
-    };
-    return new TenantScope(caller, request.params, resolve, request.request);
-  }
-
-  /** A scope with the given values. */
-  static ofValues(values: Readonly<Record<string, unknown>>): TenantScope {
-    const { tenant } = values;
-    const caller = tenant === undefined ? ANONYMOUS : { ...ANONYMOUS, tenant: String(tenant) };
-    const resolve: Resolve = (fields) =>
-      mapFields(fields, (field, { alternatives }) => {
-        if (alternatives) return alternatives.map(resolve);
-        if (Object.hasOwn(values, field) && values[field] !== undefined && values[field] !== null) {
-          return values[field];
-        }
-        throw new Error(
-          `The scope has no "${field}", which isolates this action. Write scopeOf({ ${field} }).`,
-        );
-      });
-    return new TenantScope(caller, {}, resolve);
-  }
-
-  /** A scope without isolation. */
-  static unrestricted(caller = ANONYMOUS): TenantScope {
-    return new TenantScope(caller, {}, () => ({}));
   }
 
   /** The same scope with more context. */
   with(context: RequestContext): TenantScope {
     const { caller, params, request } = this;
-    return new TenantScope(caller, params, this.#resolve, request, { ...this.context, ...context });
+    return new TenantScope(caller, this.#resolve, params, request, { ...this.context, ...context });
   }
 
   /**
@@ -132,9 +92,35 @@ function mapFields(
   );
 }
 
+/** The scope of one request. */
+export function scopeOfRequest(caller: TenantContext, request: HttpRequest): TenantScope {
+  const params = request.params as Readonly<Record<string, string>>;
+  const resolve: Resolve = (fields) => {
+    const applied = Object.entries(fields).filter(([, { exempts }]) => !exempts || !decide(exempts, caller));
+    return mapFields(Object.fromEntries(applied), (_field, source) => {
+      if (source.alternatives) return source.alternatives.map(resolve);
+      const value = source(caller, { params, request });
+      if (value === undefined || value === null) throw new UnauthenticatedError(!source.identifies);
+      return value;
+    });
+  };
+  return new TenantScope(caller, resolve, params, request);
+}
+
 /** Makes a scope in code: `service.create(scopeOf({ tenant }), input)`. A verb throws without the value of an isolation field. */
 export function scopeOf(values: Readonly<Record<string, unknown>>): TenantScope {
-  return TenantScope.ofValues(values);
+  const { tenant } = values;
+  const caller = tenant === undefined ? ANONYMOUS : { ...ANONYMOUS, tenant: String(tenant) };
+  const resolve: Resolve = (fields) =>
+    mapFields(fields, (field, { alternatives }) => {
+      if (alternatives) return alternatives.map(resolve);
+      const value = Object.hasOwn(values, field) ? values[field] : undefined;
+      if (value !== undefined && value !== null) return value;
+      throw new Error(
+        `The scope has no "${field}", which isolates this action. Write scopeOf({ ${field} }).`,
+      );
+    });
+  return new TenantScope(caller, resolve);
 }
 
 /**
@@ -142,8 +128,8 @@ export function scopeOf(values: Readonly<Record<string, unknown>>): TenantScope 
  *
  * @param caller to report to hooks and events. @default nobody
  */
-export function unrestrictedScope(caller?: TenantContext): TenantScope {
-  return TenantScope.unrestricted(caller);
+export function unrestrictedScope(caller: TenantContext = ANONYMOUS): TenantScope {
+  return new TenantScope(caller, () => ({}));
 }
 
 /** Accepts only scopes that this module has made, so that nothing runs unscoped by mistake. */

@@ -1,12 +1,8 @@
 import {
   applyDecorators,
   type CanActivate,
-  type DynamicModule,
   type ExecutionContext,
-  type FactoryProvider,
-  Global,
   Injectable,
-  Module,
   SetMetadata,
   type Type,
   UseGuards,
@@ -18,10 +14,11 @@ import {
   ANONYMOUS,
   type IsolationFields,
   needsToken,
+  scopeOfRequest,
   type TenantContext,
-  TenantScope,
+  type TenantScope,
 } from './tenant-scope.js';
-import { TokenVerifier, type TokenVerifierOptions } from './tokens.js';
+import { TokenVerifier } from './tokens.js';
 
 /** Decides who sends a request: an isolated action needs a valid bearer token (RFC 6750). */
 @Injectable()
@@ -37,13 +34,12 @@ export class TenantGuard implements CanActivate {
   }
 }
 
-/** Makes the scope of a request whose caller has been decided. @throws as {@link TenantScope.valuesOf} */
+/** Makes the scope of a request whose caller has been decided. @throws as `TenantScope.valuesOf` */
 export function applyScope(request: HttpRequest, fields: IsolationFields): TenantScope {
   // Without the guard, nobody has decided who is calling.
   const context = contextOf(request);
   if (!context.caller) throw new Error('The TenantGuard did not run before the scope was applied.');
-  const params = request.params as Readonly<Record<string, string>>;
-  const scope = TenantScope.ofRequest(context.caller, { params, request });
+  const scope = scopeOfRequest(context.caller, request);
   scope.valuesOf(fields);
   context.scope = scope;
   return scope;
@@ -63,8 +59,8 @@ type IsolationResolver = (
   request: HttpRequest,
 ) => readonly [IsolationFields, ...IsolationFields[]];
 
-/** The names of handlers, by controller and method. */
-const names = new WeakMap<object, Map<unknown, string>>();
+/** Remembers the methods of each class. */
+const scanner = new MetadataScanner();
 
 /** The fields that scope a request. @throws Error if the controller is not `@Isolated`, so that nothing runs unscoped */
 export function isolationOf(context: ExecutionContext): IsolationFields {
@@ -81,13 +77,9 @@ function isolationsOf(context: ExecutionContext): ReturnType<IsolationResolver> 
 /** Name of the method that handles a request. That of the function may differ: a decorator may have replaced it. */
 export function handlerName(context: ExecutionContext): string {
   const [type, method] = [context.getClass(), context.getHandler()];
-  const known = names.get(type) ?? new Map<unknown, string>();
-  const found = known.get(method);
-  if (found !== undefined) return found;
   const methods = type.prototype as Record<string, unknown>;
-  const name = new MetadataScanner().getAllMethodNames(methods).find((one) => methods[one] === method);
+  const name = scanner.getAllMethodNames(methods).find((one) => methods[one] === method);
   if (name === undefined) throw new Error(`${type.name} has no method for the handler of this request.`);
-  names.set(type, known.set(method, name));
   return name;
 }
 
@@ -103,8 +95,7 @@ export async function identityOf(context: ExecutionContext, tokens: TokenVerifie
   const isolations = isolationsOf(context);
   const isSent = isolations.slice(1).some(needsToken);
   const caller = isSent ? await tokens.callerOf(request).catch(anonymousWithout) : scope.caller;
-  const params = request.params as Readonly<Record<string, string>>;
-  const own = TenantScope.ofRequest(caller, { params, request });
+  const own = scopeOfRequest(caller, request);
   return { caller, scopes: isolations.map((fields) => valuesOf(own, fields)) };
 }
 
@@ -120,22 +111,5 @@ function valuesOf(scope: TenantScope, fields: IsolationFields): Readonly<Record<
     return scope.valuesOf(fields);
   } catch {
     return null;
-  }
-}
-
-/** Provides the verifier of tokens, which the TenantGuard of every feature uses. */
-@Global()
-@Module({})
-export class TenancyModule {
-  static forRootAsync({
-    inject,
-    useFactory,
-  }: Pick<FactoryProvider<TokenVerifierOptions>, 'inject' | 'useFactory'>): DynamicModule {
-    const made = async (...injected: unknown[]) => new TokenVerifier(await useFactory(...injected));
-    return {
-      module: TenancyModule,
-      providers: [{ provide: TokenVerifier, inject, useFactory: made }],
-      exports: [TokenVerifier],
-    };
   }
 }

@@ -40,14 +40,6 @@ export interface TokenVerifierOptions {
 /** Allowed difference between the clocks of issuer and service. Unit: seconds. */
 const CLOCK_TOLERANCE_S = 30;
 
-/** Anyone who can change the keys on their way can sign tokens. */
-const PLAIN_KEYS =
-  'The keys come from an http URL: keep the way to the key server out of the reach of others, or use https';
-
-/** An issuer with a key URL usually has other applications, too. */
-const ANY_AUDIENCE =
-  'Neither JWT_AUDIENCE nor tokens.audience is set: tokens that were issued for other applications are accepted';
-
 /** Verifies JSON Web Tokens (RFC 7519) as RFC 8725 recommends: only the key source decides the algorithms. */
 export class TokenVerifier {
   private readonly verify: (token: string) => Promise<JWTVerifyResult>;
@@ -62,8 +54,16 @@ export class TokenVerifier {
     };
     if (options.jwksUrl) {
       const logger = new Logger('TokenVerifier');
-      if (!options.audience) logger.warn(ANY_AUDIENCE);
-      if (options.jwksUrl.protocol === 'http:') logger.warn(PLAIN_KEYS);
+      // An issuer with a key URL usually has other applications, too.
+      if (!options.audience)
+        logger.warn(
+          'Neither JWT_AUDIENCE nor tokens.audience is set: tokens that were issued for other applications are accepted',
+        );
+      // Anyone who can change the keys on their way can sign tokens.
+      if (options.jwksUrl.protocol === 'http:')
+        logger.warn(
+          'The keys come from an http URL: keep the way to the key server out of the reach of others, or use https',
+        );
       const keys = keySetAt(options.jwksUrl);
       const algorithms = ['RS256', 'ES256', 'EdDSA'];
       this.verify = (token) => jwtVerify(token, keys, { ...shared, algorithms });

@@ -26,7 +26,7 @@ import {
   orderOf,
   type TenantScope,
 } from '../../../src/index.js';
-import { TenancyModule } from '../../../src/common/tenancy/index.js';
+import { TokenVerifier } from '../../../src/common/tenancy/index.js';
 import { requestsOf } from '../../support/requests-of.js';
 import { type Made, OF_TENANT, type Outline, resource } from '../../support/resource.js';
 import { createResourceApp, serviceIn } from '../../support/resource-app.js';
@@ -146,7 +146,7 @@ describe('anything added to the chain also runs for generated routes', () => {
     await using app = await createResourceApp(
       owned({ name: 'notes' }),
       CrudModule.forFeature(owned({ name: 'partner-notes', class: 'PartnerNote' }), {
-        imports: [TenancyModule.forRootAsync({ useFactory: () => ({ secret, tenantClaim: 'tenant' }) })],
+        providers: [{ provide: TokenVerifier, useFactory: () => new TokenVerifier({ secret }) }],
       }),
     );
     const partner = forgedToken({ alg: 'HS256' }, { ...goodClaims(), tenant: GLOBEX }, { secret });
