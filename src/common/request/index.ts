@@ -93,16 +93,8 @@ export function isSent(response: HttpResponse): boolean {
   return (response as { sent?: boolean }).sent ?? rawOf(response).headersSent;
 }
 
-/**
- * How many listeners a response may have before Node warns of a leak. The framework takes eleven for a stream; the rest
- * is for ours, and your own code.
- */
-const MAX_LISTENERS = 48;
-
 /** Calls a function when a response has been sent or given up. */
 export function whenClosed(response: ServerResponse, action: () => void): void {
-  const most = response.getMaxListeners();
-  // Zero stands for any number.
-  if (most > 0) response.setMaxListeners(Math.max(most, MAX_LISTENERS));
-  response.once('close', action);
+  // The framework takes eleven listeners for a stream, and Node warns of a leak from there on.
+  response.setMaxListeners(0).once('close', action);
 }
