@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
 import { documentedDefault, FieldDeclaration, type FieldDescription } from './field-rule.js';
-import type { JsonSchema } from './json-schema.js';
+import { type JsonSchema, nullable } from './json-schema.js';
 import { apiNamesOf, apiOptionsOf, isConditional, lineageOf, propsOf, validationsOf } from './metadata.js';
 import { KIND_BY_TYPE, readPlainField } from './plain-rules.js';
 
@@ -178,9 +178,4 @@ function fieldSchema({ nested, list, schema }: FieldDescription, partial: boolea
 
 function withoutShape({ type: _type, ...schema }: JsonSchema): JsonSchema {
   return schema;
-}
-
-/** OpenAPI 3.0.3: null must also be one of the values of an enum. */
-function nullable(schema: JsonSchema): JsonSchema {
-  return { ...schema, nullable: true, ...(schema.enum && { enum: [...schema.enum, null] }) };
 }

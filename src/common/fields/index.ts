@@ -20,7 +20,7 @@ export { IsIdentifier, IsReference } from './identifiers.js';
 export { IsListOf, IsNested, type ListOptions } from './nested.js';
 export { IsText, type TextOptions } from './is-text.js';
 export { IsTimestamp, parseTimestamp, type TimestampOptions } from './timestamps.js';
-export { exampleOf, type JsonSchema } from './json-schema.js';
+export { exampleOf, type JsonSchema, nullable } from './json-schema.js';
 export { apiNamesOf, apiOptionsOf, isClass } from './metadata.js';
 export { isPlainObject, mergePatch } from './plain-object.js';
 export { schemaOf } from './store-of.js';

@@ -26,6 +26,11 @@ export interface JsonSchema {
   [keyword: string]: unknown;
 }
 
+/** A schema that also accepts null, which in OpenAPI 3.0.3 must be one of the values of an enum as well. */
+export function nullable(schema: JsonSchema): JsonSchema {
+  return { ...schema, nullable: true, ...(schema.enum && { enum: [...schema.enum, null] }) };
+}
+
 /** A schema of a list with an example, if its entries are texts of which bounds and a pattern say all. */
 export function withTextExample(list: JsonSchema): JsonSchema {
   const { minItems = 1, items: { type, format, enum: values, example, ...entry } = {} } = list;

@@ -28,40 +28,40 @@ export interface CrudClasses {
 export function createClasses(definition: CrudDefinition): CrudClasses {
   const { entity, label, list, options } = definition;
   // An output has fields of its own.
-  const ofKinds = options.output === undefined ? [...(definition.kinds ?? [])] : [];
+  const inputs = options.output === undefined ? [...(definition.kinds ?? [])] : [];
   // References name the entity, here and in other resources.
-  const named = ofKinds.map(([kind]) => [kind, schemaClass(nameOfKind(label, kind), {})] as const);
-  if (named.length > 0) asUnion(entity, new Map(named));
+  const named = inputs.map(([kind]) => [kind, schemaClass(nameOfKind(label, kind), {})] as const);
+  asUnion(entity, named);
   const view = outputClassOf(options.output);
   const schema = view ? viewSchema(definition, view) : recordSchema(definition);
-  const { required } = schema;
   const expanded = expandedMembers(schema, definition);
   const isExpandable = Object.keys(expanded).length > 0;
-  const readOf = (record: Type<object>, name: string, of: JsonSchema) => {
-    const properties = Object.entries(expanded).filter(([member]) => member in (of.properties ?? {}));
-    const own = { properties: Object.fromEntries(properties), required: of.required ?? required };
-    return isExpandable ? schemaClass(`${name}Expandable`, own, record) : record;
-  };
+  const readOf = (of: Type<object>, { required }: JsonSchema, properties = expanded) =>
+    isExpandable ? schemaClass(`${of.name}Expandable`, { properties, required }, of) : of;
   const record = schemaClass(label, schema, view);
-  const read = readOf(record, label, { ...schema, properties: { ...schema.properties, ...expanded } });
-  const kinds = ofKinds.map(([kind, type]) => {
-    const shown = kindSchema(schema, type, definition);
-    const shownClass = schemaClass(nameOfKind(label, kind), shown);
-    return { kind, shown, record: shownClass, read: readOf(shownClass, shownClass.name, shown) };
+  const read = readOf(record, schema);
+  const kinds = inputs.map(([kind, input]) => {
+    const shown = kindSchema(schema, input, definition);
+    const ofKind = schemaClass(nameOfKind(label, kind), shown);
+    const own = Object.entries(expanded).filter(([name]) => name in (shown.properties ?? {}));
+    return { kind, shown, record: ofKind, read: readOf(ofKind, shown, Object.fromEntries(own)) };
   });
-  if (kinds.length > 0) {
-    asUnion(record, new Map(kinds.map((one) => [one.kind, one.record])));
-    asUnion(read, new Map(kinds.map((one) => [one.kind, one.read])));
-  }
+  asUnion(
+    record,
+    kinds.map(({ kind, record: one }) => [kind, one]),
+  );
+  asUnion(
+    read,
+    kinds.map(({ kind, read: one }) => [kind, one]),
+  );
   const ofAll = ofAnyKind(
     schema,
     kinds.map(({ shown }) => shown),
   );
   const properties = { ...ofAll.properties, ...expanded };
-  // What a function shows has no required fields anyway.
-  const isOpen = options.output !== undefined && !view;
   const part = schemaClass(`${read.name}Part`, { properties, required: ['_id'] }, view && PartialType(view));
-  const reads = isOpen ? [read] : [read, part];
+  // What a function shows has no required fields anyway.
+  const reads = options.output !== undefined && !view ? [read] : [read, part];
   return {
     create: createClass(definition),
     update: schemaClass(`${label}Update`, updateSchema(definition)),
@@ -74,21 +74,21 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
 }
 
 /** What a create takes, of each kind. */
-function createClass({ inputs, kinds, label }: CrudDefinition): Type<object> {
+function createClass({ inputs, kinds = new Map(), label }: CrudDefinition): Type<object> {
   const whole = schemaClass(`${label}Create`, jsonSchemaOf(inputs.create));
-  if (!kinds) return whole;
-  const ofKind = ([kind, type]: [string, Type<object>]) =>
-    [kind, schemaClass(`${nameOfKind(label, kind)}Create`, jsonSchemaOf(type))] as const;
-  return asUnion(whole, new Map([...kinds].map(ofKind)));
+  return asUnion(
+    whole,
+    [...kinds].map(([kind, type]) => [
+      kind,
+      schemaClass(`${nameOfKind(label, kind)}Create`, jsonSchemaOf(type)),
+    ]),
+  );
 }
 
 /** What an update takes: of each field, what any kind does. */
-function updateSchema({ inputs, kinds }: CrudDefinition): JsonSchema {
-  const schemas = [inputs.update, ...(kinds?.values() ?? [])].map((type) =>
-    jsonSchemaOf(type, { partial: true }),
-  );
-  const [whole = {}, ...ofKinds] = schemas;
-  return ofAnyKind(whole, ofKinds);
+function updateSchema({ inputs, kinds = new Map() }: CrudDefinition): JsonSchema {
+  const patchSchema = (type: Type<object>) => jsonSchemaOf(type, { partial: true });
+  return ofAnyKind(patchSchema(inputs.update), [...kinds.values()].map(patchSchema));
 }
 
 /** A schema in which each field is as in any of those of the kinds. */
@@ -98,9 +98,9 @@ function ofAnyKind(whole: JsonSchema, kinds: readonly JsonSchema[]): JsonSchema 
     const distinct = given.filter(
       (one, i) => given.findIndex((other) => isDeepStrictEqual(one, other)) === i,
     );
-    return [name, name === KIND || distinct.length < 2 ? schema : { anyOf: distinct }];
+    return [name, name === KIND || distinct.length < 2 ? schema : { anyOf: distinct }] as const;
   });
-  return { ...whole, properties: Object.fromEntries(properties) as JsonSchema['properties'] };
+  return { ...whole, properties: Object.fromEntries(properties) };
 }
 
 /** The schema of the records of one kind: without the fields of others, and with those that it requires. */
@@ -152,19 +152,16 @@ function createdClasses(record: Type<object>, definition: CrudDefinition): Type<
 
 /** One page of records. */
 function pageSchema(records: readonly Type<object>[], maxItems: number): JsonSchema {
-  const cursor = { type: 'string', nullable: true } as const;
+  const cursor = (description: string, example: string | null): JsonSchema => {
+    return { type: 'string', nullable: true, description, example };
+  };
   return {
     properties: {
-      next: {
-        ...cursor,
-        description: 'Cursor of the next page (`after`); null on the last one',
-        example: 'qL0r3yCkSYpWcQ1xJ8mOSzEAAAAEYXQAEAAAAAkw',
-      },
-      prev: {
-        ...cursor,
-        description: 'Cursor of the previous page (`before`); null on the first one',
-        example: null,
-      },
+      next: cursor(
+        'Cursor of the next page (`after`); null on the last one',
+        'qL0r3yCkSYpWcQ1xJ8mOSzEAAAAEYXQAEAAAAAkw',
+      ),
+      prev: cursor('Cursor of the previous page (`before`); null on the first one', null),
       results: { type: 'array', items: anyOf(records), maxItems },
       count: {
         type: 'integer',

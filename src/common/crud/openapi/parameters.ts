@@ -16,8 +16,7 @@ function inQuery(
   schema: JsonSchema,
   rest?: Partial<ParameterObject>,
 ): ParameterObject {
-  const described = description === undefined ? {} : { description };
-  return { name, in: 'query', required: false, ...described, ...rest, schema: schema as object };
+  return { name, in: 'query', required: false, description, ...rest, schema: schema as object };
 }
 
 const inHeader: typeof inQuery = (...described) => ({ ...inQuery(...described), in: 'header' });

@@ -1,9 +1,9 @@
 import type { Type } from '@nestjs/common';
 import type { ParameterObject } from '@nestjs/swagger';
-import type { JsonSchema } from '../../fields/index.js';
+import { type JsonSchema, nullable } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { FilterField } from '../definition/query-definition.js';
-import { BODY_LIMITS, OPERATORS } from '../query/list-query.js';
+import { BODY_LIMITS, type Operator, OPERATORS } from '../query/list-query.js';
 import { bodyTypeOf } from '../query/read-body.js';
 import type { Operation } from './decorators.js';
 import { operandOf, otherParameters } from './parameters.js';
@@ -25,10 +25,6 @@ export function whereClass({ label, query }: CrudDefinition): Type<object> {
   });
 }
 
-function nullable({ enum: values, ...schema }: JsonSchema): JsonSchema {
-  return { ...schema, nullable: true, ...(values && { enum: [...values, null] }) };
-}
-
 /** A value of a field, or operators. */
 function conditionsOn(field: FilterField): JsonSchema {
   const value = nullable(field.schema);
@@ -39,12 +35,9 @@ function conditionsOn(field: FilterField): JsonSchema {
     maxItems: BODY_LIMITS.values,
     example: [valueOf(field)],
   } as const;
-  const operands = { eq: value, ne: value, in: list, nin: list };
+  const operands: Partial<Record<Operator, JsonSchema>> = { eq: value, ne: value, in: list, nin: list };
   const properties = Object.fromEntries(
-    OPERATORS[field.kind].map((operator) => [
-      operator,
-      operator in operands ? operands[operator as keyof typeof operands] : operandOf(field, operator),
-    ]),
+    OPERATORS[field.kind].map((operator) => [operator, operands[operator] ?? operandOf(field, operator)]),
   );
   return { oneOf: [value, { type: 'object', properties, minProperties: 1, additionalProperties: false }] };
 }

@@ -1,11 +1,16 @@
 import type { Type } from '@nestjs/common';
 import type { Schema } from 'mongoose';
-import { apiOptionsOf, fieldsOf, type JsonSchema } from '../../fields/index.js';
+import {
+  apiOptionsOf,
+  fieldAt,
+  type FieldDescription,
+  fieldsOf,
+  type JsonSchema,
+} from '../../fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { constantOf, nodesOf, type SchemaNode, type SchemaNodes } from '../definition/schema-paths.js';
 import { isAccessor } from '../definition/output.js';
-import { objectOf } from './schema-class.js';
 
 /** An identifier, as every response contains it. */
 export const ID_SCHEMA = {
@@ -25,27 +30,38 @@ const TIMESTAMP_SCHEMA = {
  * otherwise.
  */
 export function recordSchema(definition: CrudDefinition): JsonSchema {
-  const { entity, fieldRules, schema, presenter, inputs, options } = definition;
+  const { fieldRules, schema, presenter, options } = definition;
   // Only a function knows what it shows.
   if (options.output !== undefined) return { type: 'object', additionalProperties: true };
-  const fields = new Map(
-    [...fieldsOf(inputs.create), ...fieldsOf(entity)].map((field) => [field.name, field]),
-  );
-  const nodes = nodesOf(schema);
-  const properties: Record<string, JsonSchema> = {};
-  const required: string[] = [];
-  for (const name of presenter.fields) {
-    const field = fields.get(name);
-    properties[name] = field
-      ? shownPart(field.schema, nodes.get(name))
-      : { ...schemaAt(nodes, name), ...documentedAs(entity, name) };
-    if (fieldRules.has(name)) continue;
-    const isAlwaysSet = ['_id', 'createdAt', 'updatedAt'].includes(name);
-    if (isAlwaysSet || schema.path(name)?.isRequired || field?.required || hasDefault(schema, name)) {
-      required.push(name);
-    }
-  }
-  return { type: 'object', properties, required, additionalProperties: false };
+  const isAlwaysSet = (name: string) =>
+    ['_id', 'createdAt', 'updatedAt'].includes(name) ||
+    schema.path(name)?.isRequired ||
+    declaredField(definition, name)?.required ||
+    hasDefault(schema, name);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(presenter.fields.map((name) => [name, fieldSchema(definition, name)])),
+    required: presenter.fields.filter((name) => !fieldRules.has(name) && isAlwaysSet(name)),
+    additionalProperties: false,
+  };
+}
+
+function declaredField({ entity, inputs }: CrudDefinition, name: string): FieldDescription | undefined {
+  return fieldAt(entity, name) ?? fieldAt(inputs.create, name);
+}
+
+/** Schema of one field of the record, whether or not clients usually see it. */
+export function fieldSchema(definition: CrudDefinition, name: string): JsonSchema {
+  const field = declaredField(definition, name);
+  const node = nodesOf(definition.schema).get(name);
+  if (field) return shownPart(field.schema, node);
+  const documented = apiOptionsOf(definition.entity, name);
+  const { type, required: _required, isArray: _isArray, name: _name, ...rest } = documented;
+  return {
+    ...(node ? schemaOfNode(node) : { type: 'object' }),
+    ...rest,
+    ...(typeof type === 'string' && { type: type as JsonSchema['type'] }),
+  };
 }
 
 /**
@@ -80,29 +96,22 @@ export function shownPart(described: JsonSchema, node: SchemaNode | undefined): 
 export function viewSchema({ fieldRules, schema, options }: CrudDefinition, view: Type<object>): JsonSchema {
   const nodes = nodesOf(schema);
   const isCopied = (name: string) => options.output === view && !isAccessor(view, name);
-  const fields = fieldsOf(view).map(({ name, schema: described, required }) => ({
-    name,
-    schema: isCopied(name) ? shownPart(described, nodes.get(name)) : described,
-    required: (required || hasDefault(schema, name)) && !fieldRules.has(name),
-  }));
-  return objectOf([...fields, { name: '_id', schema: ID_SCHEMA, required: true }]);
-}
-
-/** Schema of one field, whether or not clients usually see it. */
-export function fieldSchema({ entity, schema }: CrudDefinition, name: string): JsonSchema {
-  const field = fieldsOf(entity).find((candidate) => candidate.name === name);
-  return field?.schema ?? { ...schemaAt(nodesOf(schema), name), ...documentedAs(entity, name) };
+  const fields = fieldsOf(view);
+  const shown = fields.map(({ name, schema: described }) => {
+    return [name, isCopied(name) ? shownPart(described, nodes.get(name)) : described] as const;
+  });
+  const always = fields.filter(
+    ({ name, required }) => (required || hasDefault(schema, name)) && !fieldRules.has(name),
+  );
+  return {
+    properties: { ...Object.fromEntries(shown), _id: ID_SCHEMA },
+    required: [...always.map(({ name }) => name), '_id'],
+  };
 }
 
 /** Whether a field has a value even if a create omits it. A function as the default may return none. */
 function hasDefault(schema: Schema, name: string): boolean {
   return constantOf(schema.path(name)) !== undefined;
-}
-
-/** Options of `@ApiProperty()` that say more than the schema type does. */
-function documentedAs(entity: CrudDefinition['entity'], name: string): JsonSchema {
-  const { type, required: _required, isArray: _isArray, name: _name, ...rest } = apiOptionsOf(entity, name);
-  return typeof type === 'string' ? { ...rest, type: type as JsonSchema['type'] } : rest;
 }
 
 /** Mongoose types that have their own form in JSON. */
@@ -119,11 +128,6 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
   UUID: { type: 'string', format: 'uuid' },
   Buffer: { type: 'string', format: 'byte' },
 };
-
-function schemaAt(nodes: SchemaNodes, name: string): JsonSchema {
-  const node = nodes.get(name);
-  return node ? schemaOfNode(node) : { type: 'object' };
-}
 
 /** Number of levels of subdocuments that the document shows; deeper ones are open objects. */
 const MAX_DEPTH = 4;

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions, getSchemaPath } from '@nestjs/swagger';
-import { fieldsOf, type JsonSchema } from '../../fields/index.js';
+import { type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 import { KIND } from '../definition/kinds.js';
 
@@ -17,74 +17,55 @@ export function schemaClass(
 ): Type<object> {
   class Documented extends base {}
   for (const [field, schema] of Object.entries(properties)) {
-    documentField(Documented, field, schema, required.includes(field));
+    // The list `required` of an object is about its members.
+    const keyword = schema.required ? 'selfRequired' : 'required';
+    const options = { ...withType(schema), [keyword]: required.includes(field) };
+    ApiProperty(options as ApiPropertyOptions)(Documented.prototype as object, field);
   }
   Object.defineProperty(Documented, 'name', { value: name });
   return Documented;
 }
 
 /**
- * The list `required` of an object says which of its members are; then Nest reads from `selfRequired` whether the
- * object itself is.
- */
-function documentField({ prototype }: Type<object>, field: string, schema: JsonSchema, required: boolean) {
-  const options = schema.required ? { ...schema, selfRequired: required } : { ...schema, required };
-  ApiProperty(withType(options) as ApiPropertyOptions)(prototype as object, field);
-}
-
-/**
  * Nest takes a property without a type for one of a class that is not loaded yet. It removes the type of one that
  * can be of several.
  */
-function withType(options: object): object {
-  if (['type', 'enum'].some((keyword) => keyword in options)) return options;
-  const isChoice = ['oneOf', 'anyOf', 'allOf'].some((keyword) => keyword in options);
-  return { ...(!isChoice && { anyOf: [{}] }), ...options, type: 'object' };
+function withType(schema: JsonSchema): object {
+  if ('type' in schema || 'enum' in schema) return schema;
+  const isChoice = ['oneOf', 'anyOf', 'allOf'].some((keyword) => keyword in schema);
+  return { ...(!isChoice && { anyOf: [{}] }), ...schema, type: 'object' };
 }
 
 /** A class with every field that its decorators describe, not only those with `@ApiProperty()`. */
 export function documentedClass(type: Type<object>): Type<object> {
-  return schemaClass(type.name, objectOf(fieldsOf(type)), type);
-}
-
-interface Member {
-  readonly name: string;
-  readonly schema: JsonSchema;
-  readonly required: boolean;
-}
-
-/** The schema of an object with these fields. */
-export function objectOf(fields: readonly Member[]): JsonSchema {
-  return {
-    properties: Object.fromEntries(fields.map(({ name, schema }) => [name, schema])),
-    required: fields.filter(({ required }) => required).map(({ name }) => name),
-  };
+  return schemaClass(type.name, jsonSchemaOf(type), type);
 }
 
 /** The classes that stand for one of several, by the value of their member `kind`. */
-const unions = new WeakMap<Type<unknown>, ReadonlyMap<string, Type<unknown>>>();
+const unions = new WeakMap<Type<unknown>, Readonly<Record<string, Type<unknown>>>>();
 
-/** Has references to a class name those of its kinds. */
-export function asUnion(type: Type<object>, kinds: ReadonlyMap<string, Type<object>>): Type<object> {
-  unions.set(type, kinds);
+/** Has references to a class name those of its kinds, if it has any. */
+export function asUnion(
+  type: Type<object>,
+  kinds: readonly (readonly [kind: string, type: Type<object>])[],
+): Type<object> {
+  if (kinds.length > 0) unions.set(type, Object.fromEntries(kinds));
   return type;
 }
 
 /** A class, or those of its kinds. */
 export function modelsOf(type: Type<unknown>): readonly Type<unknown>[] {
-  return [...(unions.get(type)?.values() ?? [type])];
+  return Object.values(unions.get(type) ?? { type });
 }
 
 /** Reference to the schema of a class, or to one of its kinds. */
 export function refTo(type: Type<unknown>): JsonSchema & { $ref?: string } {
   const kinds = unions.get(type);
   if (!kinds) return { $ref: getSchemaPath(type) };
-  const mapping = [...kinds].map(([kind, one]) => [kind, getSchemaPath(one)]);
-  const discriminator = {
-    propertyName: KIND,
-    mapping: Object.fromEntries(mapping) as Record<string, string>,
-  };
-  return { oneOf: [...kinds.values()].map((one) => refTo(one)), discriminator };
+  const mapping = Object.fromEntries(
+    Object.entries(kinds).map(([kind, one]) => [kind, getSchemaPath(one)] as const),
+  );
+  return { oneOf: Object.values(kinds).map(refTo), discriminator: { propertyName: KIND, mapping } };
 }
 
 /** The schema of a value of any of several classes. */
