@@ -2,31 +2,31 @@ import type { Type } from '@nestjs/common';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
 import { documentedDefault, FieldDeclaration, type FieldDescription } from './field-rule.js';
 import { type JsonSchema, nullable } from './json-schema.js';
-import { apiNamesOf, apiOptionsOf, isConditional, lineageOf, propsOf, validationsOf } from './metadata.js';
-import { KIND_BY_TYPE, readPlainField } from './plain-rules.js';
-
-const sources = new WeakMap<Type<object>, readonly FieldDescription[]>();
+import {
+  apiNamesOf,
+  apiOptionsOf,
+  isConditional,
+  lineageOf,
+  oncePerClass,
+  propsOf,
+  validationsOf,
+} from './metadata.js';
+import { readPlainField, schemaOfType } from './plain-rules.js';
 
 /** {@link fieldsOf}, where the schema of a nested class only says that it is an object. */
-export function sourcesOf(target: Type<object>): readonly FieldDescription[] {
-  const found = sources.get(target) ?? readSources(target);
-  sources.set(target, found);
-  return found;
-}
-
-function readSources(target: Type<object>): FieldDescription[] {
+export const sourcesOf = oncePerClass((target): readonly FieldDescription[] => {
   const validations = validationsOf(target);
-  const names = new Set(
-    lineageOf(target).flatMap((owner) => validationsOf(owner).map(({ propertyName }) => propertyName)),
-  );
-  return [...names].map((name) =>
+  const names = lineageOf(target)
+    .flatMap(validationsOf)
+    .map(({ propertyName }) => propertyName);
+  return [...new Set(names)].map((name) =>
     sourceOf(
       target,
       name,
       validations.filter(({ propertyName }) => propertyName === name),
     ),
   );
-}
+});
 
 function sourceOf(target: Type<object>, name: string, validations: ValidationMetadata[]): FieldDescription {
   const declaration = validations
@@ -87,7 +87,7 @@ function withApiOptions(
   const described = (list ? derived.items : derived) ?? {};
   // @nestjs/swagger adds the type of TypeScript, and calls an enum of strings and numbers a string.
   const isInferred = typeof type === 'function' ? described.type : !described.type && described.enum;
-  const written = typeof type === 'string' ? { type } : KIND_BY_TYPE.get(type)?.schema;
+  const written = typeof type === 'string' ? { type } : schemaOfType(type);
   const ofValue = {
     ...(!isInferred && written),
     ...(choices !== undefined && { enum: choices }),
@@ -99,16 +99,10 @@ function withApiOptions(
   return { ...schema, items: { ...derived.items, ...ofValue, ...(items as JsonSchema | undefined) } };
 }
 
-const known = new WeakMap<Type<object>, readonly FieldDescription[]>();
-
 /** Fields of a class in order of declaration, base classes first. */
-export function fieldsOf(target: Type<object>): readonly FieldDescription[] {
-  const fields =
-    known.get(target) ??
-    sourcesOf(target).map((source) => ({ ...source, schema: fieldSchema(source, false, []) }));
-  known.set(target, fields);
-  return fields;
-}
+export const fieldsOf = oncePerClass((target): readonly FieldDescription[] =>
+  sourcesOf(target).map((source) => ({ ...source, schema: fieldSchema(source, false, []) })),
+);
 
 /** The field at a dotted path of a class; undefined without a decorated field there. */
 export function fieldAt(target: Type<object>, path: string): FieldDescription | undefined {

@@ -8,16 +8,10 @@ const API_OPTIONS = 'swagger/apiModelProperties';
 const API_NAMES = 'swagger/apiModelPropertiesArray';
 
 /** Options of `@Prop()`, as far as fields read them. */
-export type PropOptions = Record<string, unknown>;
-
-interface PropMetadata {
-  target: Type<object>;
-  propertyKey: string;
-  options: PropOptions | unknown[] | (() => unknown);
-}
+type PropOptions = Record<string, unknown> | unknown[] | (() => unknown);
 
 interface MongooseStorage {
-  readonly properties: readonly PropMetadata[];
+  readonly properties: readonly { target: Type<object>; propertyKey: string; options: PropOptions }[];
   getSchemaMetadataByTarget(target: Type<object>): { options?: object } | undefined;
 }
 
@@ -29,6 +23,16 @@ export function validationsOf(target: Type<object>): ValidationMetadata[] {
 /** Whether metadata makes a field optional: `@IsOptional()`, `@ValidateIf()`. */
 export function isConditional({ type }: ValidationMetadata): boolean {
   return type === 'conditionalValidation';
+}
+
+/** What is made of each class, when it is first asked for. */
+export function oncePerClass<Made>(make: (type: Type<object>) => Made): (type: Type<object>) => Made {
+  const known = new WeakMap<Type<object>, Made>();
+  return (type) => {
+    const made = known.get(type) ?? make(type);
+    known.set(type, made);
+    return made;
+  };
 }
 
 /** A class and its bases, the base first. */
@@ -57,15 +61,10 @@ export function designTypeOf(target: Type<object>, name: string): unknown {
 }
 
 /** Options of `@Prop()` by field, in order of declaration, base classes first. */
-export function propsOf(target: Type<object>): Map<string, PropMetadata['options']> {
-  const props = new Map<string, PropMetadata['options']>();
+export function propsOf(target: Type<object>): Map<string, PropOptions> {
   const all = [...(mongooseStorage()?.properties ?? [])].reverse();
-  for (const owner of lineageOf(target)) {
-    for (const { propertyKey, options } of all.filter((prop) => prop.target === owner)) {
-      props.set(propertyKey, options);
-    }
-  }
-  return props;
+  const props = lineageOf(target).flatMap((owner) => all.filter((prop) => prop.target === owner));
+  return new Map(props.map(({ propertyKey, options }) => [propertyKey, options]));
 }
 
 /** Options of `@Schema()` on a class; undefined if it is not decorated. */

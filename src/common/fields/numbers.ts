@@ -30,7 +30,7 @@ export function IsNumber(options: NumberOptions = {}): FieldDecorator {
 }
 
 /** The bounds of a number as a person reads them: " from 1 to 5", ", at least 1", ", at most 5", or nothing. */
-export function rangeShape(min?: number | string, max?: number | string): string {
+function rangeShape(min?: number | string, max?: number | string): string {
   if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
   if (min !== undefined) return `, at least ${min}`;
   return max === undefined ? '' : `, at most ${max}`;
@@ -47,14 +47,14 @@ export interface WholeNumberOptions extends ScalarOptions<number> {
 /** A JSON number without a fraction; never coerced from a string. */
 export function IsWholeNumber(options: WholeNumberOptions = {}): FieldDecorator {
   const { min, max } = options;
-  const [least, most] = [min ?? Number.MIN_SAFE_INTEGER, max ?? Number.MAX_SAFE_INTEGER];
+  const [minimum, maximum] = [min ?? Number.MIN_SAFE_INTEGER, max ?? Number.MAX_SAFE_INTEGER];
   return scalar(options, {
     name: 'isWholeNumber',
     kind: 'integer',
     shape: `a whole number${rangeShape(min, max)}`,
     accepts: (value) =>
-      Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most,
-    schema: { type: 'integer', minimum: least, maximum: most },
+      Number.isSafeInteger(value) && (value as number) >= minimum && (value as number) <= maximum,
+    schema: { type: 'integer', minimum, maximum },
     storeType: Number,
   });
 }
@@ -86,8 +86,8 @@ export function IsDecimal(options: DecimalOptions): FieldDecorator {
       typeof text === 'string' &&
       pattern.test(text) &&
       text.replace(/\D/g, '').length <= PRECISION &&
-      (min === undefined || compareDecimals(text, String(min)) >= 0) &&
-      (max === undefined || compareDecimals(text, String(max)) <= 0)
+      (min === undefined || unscaled(text) >= unscaled(String(min))) &&
+      (max === undefined || unscaled(text) <= unscaled(String(max)))
     );
   };
   return scalar(options, {
@@ -104,18 +104,8 @@ function exampleOf({ example, min, scale }: DecimalOptions): string {
   return example ?? (min === undefined ? `12${scale > 0 ? `.${'5'.padEnd(scale, '0')}` : ''}` : String(min));
 }
 
-/** Compares two decimal strings, such as "12.50" and "-3", exactly: negative, zero or positive, as a sort expects. */
-function compareDecimals(left: string, right: string): number {
-  const scale = Math.max(fractionOf(left).length, fractionOf(right).length);
-  const difference = unscaled(left, scale) - unscaled(right, scale);
-  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
-}
-
-function fractionOf(text: string): string {
-  return text.split('.')[1] ?? '';
-}
-
-function unscaled(text: string, scale: number): bigint {
-  const digits = `${text.split('.')[0] ?? ''}${fractionOf(text).padEnd(scale, '0')}`;
-  return BigInt(digits);
+/** A decimal string, such as "12.50", as a number that can be compared exactly: in units of the smallest fraction. */
+function unscaled(text: string): bigint {
+  const [whole = '', fraction = ''] = text.split('.');
+  return BigInt(whole + fraction.padEnd(PRECISION, '0'));
 }

@@ -7,27 +7,22 @@ import { IDENTIFIER_SCHEMA } from './identifiers.js';
 import { type JsonSchema, withTextExample } from './json-schema.js';
 import { designTypeOf, isClass, isConditional, transformTypeOf } from './metadata.js';
 
-/** Arguments of a class-validator decorator, in its own order. */
-type Arguments = readonly unknown[];
+/** The keywords that a constraint adds to a schema, by the arguments of its decorator, in their order. */
+type Keywords = (args: readonly unknown[]) => JsonSchema;
 
-/** The kind of value and the schema that a class-validator constraint implies. */
+/** The kind of value that a class-validator constraint implies, and what it says of the value. */
 interface PlainRule {
   readonly kind?: FieldKind;
-  readonly schema?: (args: Arguments) => JsonSchema;
+  readonly keywords?: Keywords;
 }
 
-const text = (schema: JsonSchema = {}): PlainRule => ({
-  kind: 'string',
-  schema: () => ({ type: 'string', ...schema }),
-});
-const keywords = (schema: (args: Arguments) => JsonSchema, kind?: FieldKind): PlainRule => ({ kind, schema });
-const numeric = (schema: (args: Arguments) => JsonSchema): PlainRule =>
-  keywords((args) => ({ type: 'number', ...schema(args) }), 'number');
-const length = (schema: (args: Arguments) => JsonSchema): PlainRule =>
-  keywords((args) => defined({ type: 'string', ...schema(args) }), 'string');
+const rule = (kind: FieldKind, keywords?: Keywords): PlainRule => ({ kind, keywords });
+const format = (name: string) => rule('string', () => ({ format: name }));
+const choice = rule('enum', ([choices]) => enumSchema(enumValuesOf(choices as EnumValues)));
+const open = rule('other', () => ({ type: 'object', additionalProperties: true }));
 
 /** The keywords of constraints for a list as a whole. */
-const LIST_RULES: Readonly<Record<string, (args: Arguments) => JsonSchema>> = {
+const LIST_RULES: Readonly<Record<string, Keywords>> = {
   isArray: () => ({}),
   arrayContains: () => ({}),
   arrayNotContains: () => ({}),
@@ -49,81 +44,88 @@ const TYPED = Object.values(validators).filter(
 
 /** The constraints of class-validator, by the names that it reports. */
 export const PLAIN_RULES: Readonly<Record<string, PlainRule>> = {
-  ...Object.fromEntries(TYPED.map((name) => [name, text()])),
-  isEmail: text({ format: 'email' }),
-  isUrl: text({ format: 'uri' }),
-  isUuid: text({ format: 'uuid' }),
-  isFqdn: text({ format: 'hostname' }),
-  isBase64: text({ format: 'byte' }),
-  isDateString: text({ format: 'date-time' }),
-  isIso8601: text({ format: 'date-time' }),
-  isRFC3339: text({ format: 'date-time' }),
-  isIp: length(([version]) => ({ format: ipFormat(version) })),
-  isLength: length(([min, max]) => ({ minLength: min as number, maxLength: max as number })),
-  minLength: length(([min]) => ({ minLength: min as number })),
-  maxLength: length(([max]) => ({ maxLength: max as number })),
-  isByteLength: length(([, max]) => ({ maxLength: max as number | undefined })),
-  matches: length(([pattern, flags]) => ({ pattern: patternOf(pattern, flags) })),
-  isBoolean: { kind: 'boolean', schema: () => ({ type: 'boolean' }) },
-  isDate: { kind: 'timestamp', schema: () => ({ type: 'string', format: 'date-time' }) },
-  isMongoId: { kind: 'identifier', schema: () => IDENTIFIER_SCHEMA },
-  isInt: { kind: 'integer', schema: () => ({ type: 'integer' }) },
-  isNumber: numeric(([options]) => decimalPlaces(options)),
-  min: numeric(([min]) => ({ minimum: min as number })),
-  max: numeric(([max]) => ({ maximum: max as number })),
+  ...Object.fromEntries(TYPED.map((name) => [name, rule('string')])),
+  isEmail: format('email'),
+  isUrl: format('uri'),
+  isUuid: format('uuid'),
+  isFqdn: format('hostname'),
+  isBase64: format('byte'),
+  isDateString: format('date-time'),
+  isIso8601: format('date-time'),
+  isRFC3339: format('date-time'),
+  isIp: rule('string', ([version]) => (version === undefined ? {} : { format: `ipv${String(version)}` })),
+  isLength: rule('string', ([min, max]) => ({ minLength: min as number, maxLength: max as number })),
+  minLength: rule('string', ([min]) => ({ minLength: min as number })),
+  maxLength: rule('string', ([max]) => ({ maxLength: max as number })),
+  isByteLength: rule('string', ([, max]) => ({ maxLength: max as number })),
+  matches: rule('string', patternOf),
+  isBoolean: rule('boolean'),
+  isDate: rule('timestamp'),
+  isMongoId: rule('identifier'),
+  isInt: rule('integer'),
+  isNumber: rule('number', decimalPlaces),
+  min: rule('number', ([min]) => ({ minimum: min as number })),
+  max: rule('number', ([max]) => ({ maximum: max as number })),
   // They also accept strings: the TypeScript type decides.
-  isLatitude: keywords(() => ({ minimum: -90, maximum: 90 })),
-  isLongitude: keywords(() => ({ minimum: -180, maximum: 180 })),
-  isPositive: numeric(() => ({ minimum: 0, exclusiveMinimum: true })),
-  isNegative: numeric(() => ({ maximum: 0, exclusiveMaximum: true })),
-  isDivisibleBy: numeric(([divisor]) => ({ multipleOf: divisor as number })),
-  isEnum: { kind: 'enum', schema: ([choices]) => enumSchema(enumValuesOf(choices as EnumValues)) },
-  isIn: { kind: 'enum', schema: ([choices]) => enumSchema(enumValuesOf(choices as EnumValues)) },
-  equals: keywords(([value]) => (isScalar(value) ? { enum: [value] } : {})),
-  isObject: { kind: 'other', schema: () => ({ type: 'object', additionalProperties: true }) },
-  isNotEmptyObject: { kind: 'other', schema: () => ({ type: 'object', additionalProperties: true }) },
-  nestedValidation: { kind: 'nested', schema: () => ({ type: 'object' }) },
+  isLatitude: { keywords: () => ({ minimum: -90, maximum: 90 }) },
+  isLongitude: { keywords: () => ({ minimum: -180, maximum: 180 }) },
+  isPositive: rule('number', () => ({ minimum: 0, exclusiveMinimum: true })),
+  isNegative: rule('number', () => ({ maximum: 0, exclusiveMaximum: true })),
+  isDivisibleBy: rule('number', ([divisor]) => ({ multipleOf: divisor as number })),
+  isEnum: choice,
+  isIn: choice,
+  equals: { keywords: ([value]) => (isScalar(value) ? { enum: [value] } : {}) },
+  isObject: open,
+  isNotEmptyObject: open,
+  nestedValidation: rule('nested'),
 };
 
 /** Whether a constraint is one of class-validator's own, rather than the author's. */
 export const isPlainRule = (name: string) => name in PLAIN_RULES || name in LIST_RULES;
 
-/** Kinds from the most to the least specific: `@IsString() @IsEnum()` is an enum. */
-const KIND_ORDER: readonly FieldKind[] = [
-  'nested',
-  'enum',
-  'identifier',
-  'timestamp',
-  'integer',
-  'number',
-  'boolean',
-  'string',
-  'decimal',
-  'other',
-];
+/** The schema of each kind, from the most to the least specific: `@IsString() @IsEnum()` is an enum. */
+const SCHEMAS: Readonly<Partial<Record<FieldKind, JsonSchema>>> = {
+  nested: { type: 'object' },
+  enum: {},
+  identifier: IDENTIFIER_SCHEMA,
+  timestamp: { type: 'string', format: 'date-time' },
+  integer: { type: 'integer' },
+  number: { type: 'number' },
+  boolean: { type: 'boolean' },
+  string: { type: 'string' },
+  other: {},
+};
+
+/** The kinds of fields that only their TypeScript types describe. */
+const KINDS = new Map<unknown, FieldKind>([
+  [String, 'string'],
+  [Number, 'number'],
+  [Boolean, 'boolean'],
+  [Date, 'timestamp'],
+]);
+
+/** The schema of a TypeScript type; undefined if it says nothing about values. */
+export function schemaOfType(type: unknown): JsonSchema | undefined {
+  // JSON has no such numbers: they are strings in every response.
+  if (type === BigInt) return { type: 'string', pattern: '^-?\\d+$' };
+  const kind = KINDS.get(type);
+  return kind && SCHEMAS[kind];
+}
 
 function isScalar(value: unknown): value is string | number | boolean {
   return ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-function ipFormat(version: unknown): string | undefined {
-  return version === undefined ? undefined : `ipv${String(version)}`;
-}
-
 /** A schema cannot contain a pattern whose flags change what it matches. */
-function patternOf(pattern: unknown, flags: unknown): string | undefined {
+function patternOf([pattern, flags]: readonly unknown[]): JsonSchema {
   const expression =
     pattern instanceof RegExp ? pattern : new RegExp(String(pattern), flags as string | undefined);
-  return /[imsv]/.test(expression.flags) ? undefined : expression.source;
+  return /[imsv]/.test(expression.flags) ? {} : { pattern: expression.source };
 }
 
-function decimalPlaces(options: unknown): JsonSchema {
-  const places = (options as { maxDecimalPlaces?: number } | undefined)?.maxDecimalPlaces;
+function decimalPlaces([options]: readonly unknown[]): JsonSchema {
+  const { maxDecimalPlaces: places } = (options ?? {}) as { maxDecimalPlaces?: number };
   return places === undefined ? {} : { multipleOf: Number(`1e-${places}`) };
-}
-
-function defined(schema: JsonSchema): JsonSchema {
-  return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== undefined));
 }
 
 /** Reads a field that has only class-validator's own decorators. */
@@ -132,20 +134,20 @@ export function readPlainField(
   name: string,
   validations: readonly ValidationMetadata[],
 ): Omit<FieldDescription, 'name' | 'required'> {
-  const designType = designTypeOf(target, name);
   const rules = validations.filter((validation) => !isConditional(validation));
+  const declared = designTypeOf(target, name);
   const list =
-    designType === Array || rules.some(({ each, ...rule }) => each || constraintOf(rule) in LIST_RULES);
+    declared === Array || rules.some(({ each, ...rest }) => each || constraintOf(rest) in LIST_RULES);
+  const designType = list ? undefined : declared;
   const transformType = transformTypeOf(target, name);
-  const kind = kindOf(rules, list ? undefined : designType, transformType);
-  const nested = [transformType, list ? undefined : designType].find(isClass);
-  const entry = schemaOfRules(rules, kind, list ? undefined : designType);
-  const values = kind === 'enum' ? { values: entry.enum as (string | number)[] } : {};
+  const kind = kindOf(rules, designType, transformType);
+  const nested = kind === 'nested' && [transformType, designType].find(isClass);
+  const entry = schemaOfRules(rules, kind, designType);
   return {
     kind,
     list,
-    ...(kind === 'nested' && nested && { nested }),
-    ...values,
+    ...(nested && { nested }),
+    ...(kind === 'enum' && { values: entry.enum as (string | number)[] }),
     schema: list ? listSchema(entry, kind, rules) : entry,
   };
 }
@@ -155,45 +157,31 @@ function kindOf(
   designType: unknown,
   transformType: unknown,
 ): FieldKind {
-  const kinds = rules.map((rule) => PLAIN_RULES[constraintOf(rule)]?.kind);
-  const found = KIND_ORDER.find((kind) => kinds.includes(kind));
-  if (found) return found;
-  return transformType === Date ? 'timestamp' : (KIND_BY_TYPE.get(designType)?.kind ?? 'other');
+  const kinds = rules.map((validation) => PLAIN_RULES[constraintOf(validation)]?.kind);
+  const found = (Object.keys(SCHEMAS) as FieldKind[]).find((kind) => kinds.includes(kind));
+  return found ?? KINDS.get(transformType === Date ? Date : designType) ?? 'other';
 }
-
-/** Kind of a field that only its TypeScript type describes. */
-export const KIND_BY_TYPE = new Map<unknown, { kind: FieldKind; schema: JsonSchema }>([
-  [String, { kind: 'string', schema: { type: 'string' } }],
-  [Number, { kind: 'number', schema: { type: 'number' } }],
-  [Boolean, { kind: 'boolean', schema: { type: 'boolean' } }],
-  [Date, { kind: 'timestamp', schema: { type: 'string', format: 'date-time' } }],
-  // JSON has no such numbers: they are strings in every response.
-  [BigInt, { kind: 'other', schema: { type: 'string', pattern: '^-?\\d+$' } }],
-]);
 
 function schemaOfRules(
   rules: readonly ValidationMetadata[],
   kind: FieldKind,
   designType: unknown,
 ): JsonSchema {
-  const schemas = rules.flatMap((rule) => {
-    const found = PLAIN_RULES[constraintOf(rule)];
-    return found?.schema
-      ? [{ kind: found.kind, schema: found.schema((rule.constraints ?? []) as unknown[]) }]
-      : [];
-  });
-  // The rule that decides the kind comes last, so that its type wins: @Min() says number, @IsInt() integer.
-  const ordered = schemas.sort((a, b) => rankOf(b.kind) - rankOf(a.kind));
-  const merged = Object.assign({}, ...ordered.map(({ schema }) => schema)) as JsonSchema;
-  const fallback = kind === 'timestamp' ? Date : designType;
-  const schema = { ...(merged.type === undefined && KIND_BY_TYPE.get(fallback)?.schema), ...merged };
-  const isNotEmpty = rules.some((rule) => constraintOf(rule) === 'isNotEmpty');
+  const said = keywordsOf(rules, (name) => PLAIN_RULES[name]?.keywords);
+  const schema = { ...(kind === 'other' ? schemaOfType(designType) : SCHEMAS[kind]), ...said };
+  const isNotEmpty = rules.some((validation) => constraintOf(validation) === 'isNotEmpty');
   if (isNotEmpty && schema.type === 'string' && !schema.enum && !schema.format) schema.minLength ??= 1;
   return kind === 'integer' ? wholeBounds(schema) : schema;
 }
 
-function rankOf(kind: FieldKind | undefined): number {
-  return kind === undefined ? KIND_ORDER.length : KIND_ORDER.indexOf(kind);
+function keywordsOf(
+  rules: readonly ValidationMetadata[],
+  find: (constraint: string) => Keywords | undefined,
+): JsonSchema {
+  const given = rules.flatMap((validation) =>
+    Object.entries(find(constraintOf(validation))?.((validation.constraints ?? []) as unknown[]) ?? {}),
+  );
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
 /** Whole numbers above 0 start at 1. */
@@ -209,19 +197,13 @@ const DESCRIBED = new Set(
 );
 
 function listSchema(items: JsonSchema, kind: FieldKind, rules: readonly ValidationMetadata[]): JsonSchema {
-  const keywords = rules.map((rule) =>
-    LIST_RULES[constraintOf(rule)]?.((rule.constraints ?? []) as unknown[]),
-  );
-  const { uniqueItems, ...bounds } = Object.assign({}, ...keywords) as JsonSchema;
+  const { uniqueItems, ...bounds } = keywordsOf(rules, (name) => LIST_RULES[name]);
   // Objects are compared by identity, or by a function that no keyword can describe.
-  const comparesValues = kind !== 'nested' && kind !== 'other';
-  const schema: JsonSchema = {
-    type: 'array',
-    items,
-    ...bounds,
-    ...(uniqueItems && comparesValues && { uniqueItems }),
-  };
-  return rules.every((rule) => DESCRIBED.has(constraintOf(rule))) ? withTextExample(schema) : schema;
+  const isUnique = uniqueItems && kind !== 'nested' && kind !== 'other';
+  const schema: JsonSchema = { type: 'array', items, ...bounds, ...(isUnique && { uniqueItems }) };
+  return rules.every((validation) => DESCRIBED.has(constraintOf(validation)))
+    ? withTextExample(schema)
+    : schema;
 }
 
 /** The name of a constraint, as class-validator reports it. */

@@ -5,7 +5,7 @@ import { getMetadataStorage, IsOptional } from 'class-validator';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
 import { FieldDeclaration, type FieldDescription } from './field-rule.js';
 import { sourcesOf } from './fields.js';
-import { isConditional, validationsOf } from './metadata.js';
+import { isConditional, oncePerClass, validationsOf } from './metadata.js';
 import { constraintOf, isPlainRule, PLAIN_RULES } from './plain-rules.js';
 
 /** How a field of a body is read. */
@@ -26,18 +26,11 @@ export interface ReadClass {
   empty(): object;
 }
 
-const known = {
-  whole: new WeakMap<Type<object>, ReadClass>(),
-  partial: new WeakMap<Type<object>, ReadClass>(),
-};
+/** How bodies of a class are read, whole. */
+export const wholeClassOf = oncePerClass((type) => makeReadClass(type, false));
 
-/** How bodies of a class are read; in the partial form every field is optional, whatever its conditions. */
-export function readClassOf(type: Type<object>, isPartial: boolean): ReadClass {
-  const classes = isPartial ? known.partial : known.whole;
-  const found = classes.get(type) ?? makeReadClass(type, isPartial);
-  classes.set(type, found);
-  return found;
-}
+/** The same for a part of a body: every field is optional, whatever its conditions. */
+export const partialClassOf = oncePerClass((type) => makeReadClass(type, true));
 
 /** Validators run as they are written: field decorators, class-validator's, and those of the author, who count on both. */
 function makeReadClass(type: Type<object>, isPartial: boolean): ReadClass {
@@ -51,19 +44,11 @@ function makeReadClass(type: Type<object>, isPartial: boolean): ReadClass {
       getMetadataStorage().addValidationMetadata({ ...metadata, target: Checked });
     }
     if (isPartial) IsOptional()(Checked.prototype as object, source.name);
-    const transforms = defaultMetadataStorage.findTransformMetadatas(
-      type,
-      source.name,
-      TransformationType.PLAIN_TO_CLASS,
-    );
-    return [
-      source.name,
-      {
-        source,
-        transforms: transforms.map(({ transformFn }) => transformFn),
-        message: own.find((one) => decidesKind(one, source) && one.message)?.message,
-      },
-    ];
+    const transforms = defaultMetadataStorage
+      .findTransformMetadatas(type, source.name, TransformationType.PLAIN_TO_CLASS)
+      .map(({ transformFn }) => transformFn);
+    const { message } = own.find((one) => decidesKind(one, source) && one.message) ?? {};
+    return [source.name, { source, transforms, message }];
   });
   return {
     type: Checked as Type<object>,
