@@ -33,7 +33,7 @@ import { checkRequired } from './definition/check-fields.js';
 import type { CrudDefinition } from './definition/crud-definition.js';
 import { CrudController } from './pipeline/crud.controller.js';
 import { checkConstructor, finishController } from './pipeline/finish-controller.js';
-import { definitionOf, hasRoutes, pathOfRoute, metadataOf, serviceOf } from './pipeline/plan.js';
+import { hasRoutes, metadataOf, originOf, pathOfRoute } from './pipeline/plan.js';
 import { GetGuards } from './pipeline/route-guards.js';
 import { documentRestriction } from './openapi/document-route.js';
 import { checkOverrides } from './options/check-options.js';
@@ -161,7 +161,7 @@ export class CrudModule {
     const fail = failFor(options);
     checkOverrides(overrides, fail);
     const controller = overrides.controller ?? CrudController(options);
-    const definition = definitionOf(controller);
+    const { definition } = originOf(controller);
     if (definition?.options !== options)
       return fail(sameOptions(controller, 'controller', 'CrudController(options)'));
     finishController(controller, definition, fail);
@@ -223,7 +223,7 @@ function checkService(service: Type<object>, options: object, fail: Fail): void 
 
 /** A controller calls the methods of the service it was made with; the generated service does not have them. */
 function checkServiceOf(controller: Type<object>, service: Type<object>, fail: Fail): void {
-  const expected = serviceOf(controller);
+  const { service: expected } = originOf(controller);
   if (!expected || service === expected || service.prototype instanceof expected) return;
   fail(
     `${controller.name} uses ${expected.name}, which is not the service of the resource. Pass { service: ${expected.name} } beside the controller.`,

@@ -1,23 +1,13 @@
-import {
-  Controller,
-  HttpCode,
-  RequestMapping,
-  type ScopeOptions,
-  type Type,
-  UseGuards,
-} from '@nestjs/common';
+import { Controller, HttpCode, RequestMapping, type Type, UseGuards } from '@nestjs/common';
 import {
   CONTROLLER_WATERMARK,
-  HOST_METADATA,
   HTTP_CODE_METADATA,
   INTERCEPTORS_METADATA,
   METHOD_METADATA,
   PARAMTYPES_METADATA,
   PATH_METADATA,
   ROUTE_ARGS_METADATA,
-  SCOPE_OPTIONS_METADATA,
   SELF_DECLARED_DEPS_METADATA,
-  VERSION_METADATA,
 } from '@nestjs/common/constants.js';
 import { MetadataScanner } from '@nestjs/core';
 import { RouteConfig } from '@nestjs/platform-fastify';
@@ -46,7 +36,7 @@ import {
 } from '../routes/routes.js';
 import { ownRoutesOf } from './crud-action.decorator.js';
 import { CrudInterceptor } from './crud.interceptor.js';
-import { hasRoutes, isGeneratedMethod, storeRoutes, metadataOf } from './plan.js';
+import { hasRoutes, metadataOf, originOf, storeRoutes } from './plan.js';
 import { InheritedGuard, inheritsGuards } from './route-guards.js';
 
 type Methods = Record<string, unknown>;
@@ -66,14 +56,7 @@ export function finishController(controller: Type<object>, definition: CrudDefin
     .filter(({ handler }) => !replaced.has(handlerOf(handler)))
     .map((route) => ({ ...route, isUncustomised: isUncustomised(controller, route, definition) }));
   const routes = [...generated, ...own.map(({ route }) => route)];
-  for (const { handler, body, headers, query } of own.map(({ route }) => route)) {
-    const classes = { body: body instanceof Shape ? body.type : body, query, headers };
-    for (const [name, type] of Object.entries(classes)) {
-      if (typeof type === 'function')
-        checkBodyClass(type, `the ${name} of ${controller.name}.${handler}`, fail);
-    }
-  }
-  checkDuplicates(controller, routes, fail);
+  checkRoutes(controller, routes, fail);
   for (const { handler, body } of routes) if (body === 'query') repeatList(controller, handler, fail);
   storeRoutes(controller, routes);
   const classes = createClasses(definition);
@@ -105,35 +88,34 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   }
   isolateOthers(controller, definition, fail);
   if (!Reflect.hasOwnMetadata('swagger/apiUseTags', controller)) ApiTags(definition.tag)(controller);
-  // Nest reads a controller's path from the class itself. Other settings of @Controller() are kept.
-  const said = <T>(key: string) => Reflect.getOwnMetadata(key, controller) as T | undefined;
-  Controller({
-    ...said<ScopeOptions>(SCOPE_OPTIONS_METADATA),
-    path: definition.path,
-    host: said<string>(HOST_METADATA),
-    version: said<string>(VERSION_METADATA),
-  })(controller);
+  // Nest reads all this from the class itself. What its own @Controller() says besides is kept.
+  if (!Reflect.hasOwnMetadata(CONTROLLER_WATERMARK, controller)) Controller()(controller);
+  Reflect.defineMetadata(PATH_METADATA, definition.path, controller);
 }
 
 /** Whether a method is the generated one, without decorators and interceptors of your own. */
 function isUncustomised(controller: Type<object>, { handler }: Route, { routes }: CrudDefinition): boolean {
   const method = (controller.prototype as Methods)[handler];
   const { decorators = [] } = routes[handler as CrudHandler] ?? {};
-  if (!isGeneratedMethod(method) || decorators.length > 0) return false;
+  if (!originOf(controller).methods?.has(method) || decorators.length > 0) return false;
   return [controller, method as object].every((target) => {
     const interceptors = Reflect.getMetadata(INTERCEPTORS_METADATA, target) as unknown[] | undefined;
     return (interceptors ?? []).every((one) => one === CrudInterceptor);
   });
 }
 
-/** Rejects two routes with the same method and path: Nest would use the first, or fail to start. */
-function checkDuplicates(controller: Type<object>, routes: readonly Route[], fail: Fail): void {
-  routes.forEach(({ handler, method, path }, i) => {
+/** Rejects classes without validation, and two routes with the same method and path: Nest would use the first, or fail to start. */
+function checkRoutes(controller: Type<object>, routes: readonly Route[], fail: Fail): void {
+  routes.forEach(({ handler, method, path, body, headers, query }, i) => {
+    const at = `${controller.name}.${handler}`;
+    const classes = { body: body instanceof Shape ? body.type : body, query, headers };
+    for (const [name, type] of Object.entries(classes))
+      if (typeof type === 'function') checkBodyClass(type, `the ${name} of ${at}`, fail);
     const other = routes.slice(0, i).find((one) => one.method === method && one.path === path);
-    if (!other) return;
-    fail(
-      `${controller.name}.${handler} has the method and path of "${other.handler}". Override that method, disable its action, or choose another path.`,
-    );
+    if (other)
+      fail(
+        `${at} has the method and path of "${other.handler}". Override that method, disable its action, or choose another path.`,
+      );
   });
 }
 

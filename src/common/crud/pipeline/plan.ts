@@ -25,9 +25,8 @@ import {
   takesInput,
 } from '../routes/routes.js';
 
-const DEFINITION = 'crud:definition';
+const ORIGIN = 'crud:origin';
 const ROUTE_TABLE = 'crud:route-table';
-const SERVICE = 'crud:controller-service';
 
 /** What is decided about the requests to a method before they arrive. */
 export interface RoutePlan {
@@ -56,34 +55,34 @@ export interface RoutePlan {
   readonly takesIfMatch: boolean;
 }
 
-/** The methods of all generated controllers. */
-const generatedMethods = new WeakSet<object>();
+/** What a generated controller was made of. */
+interface Origin {
+  readonly definition: CrudDefinition;
+  /** Class of its service; undefined for the generated one. */
+  readonly service: Type<object> | undefined;
+  /** The generated handlers. */
+  readonly methods: ReadonlySet<unknown>;
+}
 
-/** Marks a controller as generated, and stores what it was made from, which its subclasses inherit. */
+/** Marks a controller as generated, and stores what it was made of, which its subclasses inherit. */
 export function markGenerated(
   controller: Type<object>,
   definition: CrudDefinition,
   service: Type<object> | undefined,
 ): void {
-  Reflect.defineMetadata(DEFINITION, definition, controller);
-  Reflect.defineMetadata(SERVICE, service, controller);
-  const methods = Object.getOwnPropertyDescriptors(controller.prototype as object);
-  for (const { value } of Object.values(methods)) generatedMethods.add(value as object);
+  const members = Object.values(Object.getOwnPropertyDescriptors(controller.prototype as object));
+  const methods = new Set(members.map(({ value }) => value as unknown));
+  Reflect.defineMetadata(ORIGIN, { definition, service, methods } satisfies Origin, controller);
 }
 
-/** The definition of a controller, or of the generated controller that it extends. */
-export function definitionOf(controller: Type<object>): CrudDefinition | undefined {
-  return Reflect.getMetadata(DEFINITION, controller) as CrudDefinition | undefined;
-}
-
-/** The service class that a controller was made with; undefined for the generated service. */
-export function serviceOf(controller: Type<object>): Type<object> | undefined {
-  return Reflect.getMetadata(SERVICE, controller) as Type<object> | undefined;
+/** What a controller, or the generated one that it extends, was made of. */
+export function originOf(controller: Type<object>): Partial<Origin> {
+  return (Reflect.getMetadata(ORIGIN, controller) ?? {}) as Partial<Origin>;
 }
 
 /** Whether a controller is the generated one itself. */
 export function isGenerated(controller: Type<object>): boolean {
-  return Reflect.hasOwnMetadata(DEFINITION, controller);
+  return Reflect.hasOwnMetadata(ORIGIN, controller);
 }
 
 /** The route table of a controller, and the plans of its methods. */
@@ -105,7 +104,7 @@ export function hasRoutes(controller: Type<object>): boolean {
 
 /** @throws Error if the controller was not passed to `CrudModule.forFeature` */
 export function metadataOf(controller: Type<object>): ControllerMetadata & PlannedRoutes {
-  const definition = definitionOf(controller);
+  const { definition } = originOf(controller);
   const planned = Reflect.getOwnMetadata(ROUTE_TABLE, controller) as PlannedRoutes | undefined;
   if (definition && planned) return { definition, ...planned };
   throw new Error(
@@ -167,11 +166,6 @@ function rejectBody(body: unknown): undefined {
 
 /** Path of a route, without what the application puts before all of them. */
 export function pathOfRoute(controller: Type<object>, { path }: Pick<Route, 'path'>): string {
-  const parts = [definitionOf(controller)?.path ?? '', path].flatMap((part) => part.split('/'));
+  const parts = `${metadataOf(controller).definition.path}/${path}`.split('/');
   return `/${parts.filter((part) => part !== '').join('/')}`;
-}
-
-/** Whether a method of a controller is the generated one, rather than an override of it. */
-export function isGeneratedMethod(method: unknown): boolean {
-  return typeof method === 'function' && generatedMethods.has(method);
 }
