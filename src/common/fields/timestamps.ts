@@ -24,20 +24,18 @@ export function IsTimestamp(options: TimestampOptions = {}): FieldDecorator {
 
 /** date-time of RFC 3339, section 5.6, up to milliseconds: more digits could not be returned. */
 const RFC_3339 =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(\.\d{1,3})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+  /^\d{4}-\d{2}-\d{2}[Tt]([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,3})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 
 /** The range of years that four digits can express, in milliseconds since 1970. */
 const [EARLIEST, LATEST] = [-62_167_219_200_000, 253_402_300_799_999];
 
 /** Parses an RFC 3339 timestamp; undefined if it is not one, or if the day does not exist. */
 export function parseTimestamp(value: unknown): Date | undefined {
-  const match = typeof value === 'string' ? RFC_3339.exec(value) : null;
-  if (!match) return undefined;
-  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
-  const midnight = new Date(0);
-  midnight.setUTCFullYear(year, month - 1, day);
-  if (midnight.getUTCMonth() !== month - 1 || midnight.getUTCDate() !== day) return undefined;
-  const date = new Date((value as string).toUpperCase());
+  if (typeof value !== 'string' || !RFC_3339.test(value)) return undefined;
+  const day = value.slice(0, 10);
+  // JavaScript takes the 30th of February for the 2nd of March.
+  if (new Date(day).getUTCDate() !== Number(day.slice(-2))) return undefined;
+  const date = new Date(value.toUpperCase());
   // An offset can move a date out of the years that four digits can express.
   return isTimestampDate(date) ? date : undefined;
 }

@@ -164,11 +164,6 @@ function takesIfNoneMatch(route: Route, definition: CrudDefinition): boolean {
   return route.kind === 'get' || (route.method === RequestMethod.GET && returnsRecord(route, definition));
 }
 
-/** Whether an isolation source may have no value for a request, which is a 401. The router gives every parameter one. */
-function mayLackValue(fields: IsolationFields): boolean {
-  return Object.values(fields).some(({ param }) => param === undefined);
-}
-
 function bodyOf(route: Route, definition: CrudDefinition, classes: CrudClasses): Operation {
   const { body, consumes } = route;
   const types = contentTypesOf(route).toSorted();
@@ -251,13 +246,17 @@ function problemsOf(
     (kind === 'del' && definition.events !== undefined);
   const scopes =
     archive && takesArchived(route, definition) ? [isolation, archive.isolation.get] : [isolation];
+  // The router gives every parameter a value.
+  const mayLackValue = scopes.some((fields) =>
+    Object.values(fields).some(({ param }) => param === undefined),
+  );
   const when = (condition: boolean | undefined, ...codes: ErrorCode[]) => (condition ? codes : []);
   const codes = [
     'VALIDATION_FAILED' as const,
     ...errors,
     ...when(readsBody, 'MALFORMED_REQUEST', 'UNSUPPORTED_MEDIA_TYPE'),
     ...when(readsBody && body !== 'lines', 'BODY_TOO_LARGE'),
-    ...when(isWrite && hasUniqueIndex(schema), 'DUPLICATE_VALUE'),
+    ...when(isWrite && schema.indexes().some(([, index]) => index.unique), 'DUPLICATE_VALUE'),
     ...when(takesInput(definition, route) && definition.fieldRules.size > 0, 'FORBIDDEN_FIELD'),
     ...when(mayConflict, 'WRITE_CONFLICT'),
     ...when(isSearch, 'QUERY_TOO_SLOW'),
@@ -266,7 +265,7 @@ function problemsOf(
     ...when(`${path}/${route.path}`.includes(':'), 'INVALID_ID', 'URI_TOO_LONG'),
     ...when(parent && !isBatch(route), 'RECORD_NOT_FOUND'),
     ...when(takesIfMatch(route, definition), 'PRECONDITION_FAILED'),
-    ...when(scopes.some(mayLackValue), 'UNAUTHENTICATED'),
+    ...when(mayLackValue, 'UNAUTHENTICATED'),
     ...when(
       scopes.some(needsToken),
       'INVALID_TOKEN',
@@ -288,10 +287,6 @@ function dependsOnRecord(definition: CrudDefinition): boolean {
     definition.kinds !== undefined ||
     fields.some(({ kind, list }) => !list && ['nested', 'other'].includes(kind))
   );
-}
-
-function hasUniqueIndex(schema: CrudDefinition['schema']): boolean {
-  return schema.indexes().some(([, options]) => options.unique === true);
 }
 
 /** Documents that a delete may be rejected, which is known only once every resource is. */

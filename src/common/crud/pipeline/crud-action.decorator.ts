@@ -7,6 +7,7 @@ import {
   type Check,
   checkMembers,
   defined,
+  failIf,
   integer,
   oneOf,
   required,
@@ -152,14 +153,15 @@ function checkAction(options: CrudActionOptions, { entity }: AnyCrudOptions, whe
   };
   checkMembers(options, where, CHECKS, fail, `${where}: `);
   const { body, consumes, headers, query, response } = options;
-  if (body && consumes !== undefined)
-    fail(
-      `${where}: body is read by the generator, and consumes leaves the body to the platform. Leave one out.`,
-    );
-  if (response instanceof Shape && response.kind === 'page' && response.type !== entity)
-    fail(
-      `${where}: response is a page of ${response.type.name}. pageOf takes the entity; write listOf for others.`,
-    );
+  const paged = (
+    response instanceof Shape && response.kind === 'page' ? response.type : entity
+  ) as Type<object>;
+  failIf(fail, `${where}: `, {
+    'body is read by the generator, and consumes leaves the body to the platform. Leave one out.':
+      body && consumes !== undefined,
+    [`response is a page of ${paged.name}. pageOf takes the entity; write listOf for others.`]:
+      paged !== entity,
+  });
   for (const [name, type] of Object.entries({ query, headers })) {
     const nested = typeof type === 'function' && fieldsOf(type).find(({ kind }) => kind === 'nested');
     if (nested)

@@ -57,7 +57,7 @@ const RESPONDERS: { readonly [Kind in ResponseKind]: Responder<Kind> } = {
   },
   list: async (result, context) => {
     const type = listType(context);
-    const { reply, request, route } = context;
+    const { definition, reply, request, route } = context;
     // RFC 10008, section 3
     if (route?.kind === 'list' && TAKES_QUERY) reply.header('Accept-Query', '"application/json"');
     const page = pageIn(result);
@@ -69,12 +69,14 @@ const RESPONDERS: { readonly [Kind in ResponseKind]: Responder<Kind> } = {
     const links = route?.body === 'query' ? '' : page.links(pathOf(request), queryOf(request));
     if (links !== '') reply.header('Link', links);
     const { count, cursors = { next: null, prev: null } } = page;
-    const records = shownOf(page, context);
+    // An output gets a copy, since your own code may change its argument.
+    const records = definition.options.output === undefined ? recordsOf(page) : page.results;
     const isStreamed = isLarge(context, records);
     const rest = { ...(count !== undefined && { count }), ...cursors };
     const results = await showAll(records, context);
-    if (type === LIST_TYPES[0] && !isStreamed) return { results, ...rest };
-    const framing = type === LIST_TYPES[0] ? pageFraming(rest) : framingOf(type, context);
+    const isJson = type === 'application/json';
+    if (isJson && !isStreamed) return { results, ...rest };
+    const framing = isJson ? pageFraming(rest) : framingOf(type, context);
     const { pageSlot } = context.scope.context;
     const slot = (isStreamed && pageSlot) || request.platform.streamSlots.pageSlot(request);
     return file(Readable.from(results), type, framing, slot);
@@ -155,11 +157,6 @@ async function preferred(record: Stored<object>, context: ResponseContext): Prom
   if (!prefersRepresentation(request.headers.prefer) || !(await maySee(record))) return undefined;
   reply.header('Preference-Applied', 'return=representation');
   return show(record, context);
-}
-
-/** The records of a page. An output gets a copy, since your own code may change its argument. */
-function shownOf(page: Page<Stored<object>>, { definition }: ResponseContext): readonly Stored<object>[] {
-  return definition.options.output === undefined ? recordsOf(page) : page.results;
 }
 
 /** The hidden fields that a create shows once, and that its handler has set. */
@@ -257,12 +254,11 @@ function isAsyncIterable(value: unknown): boolean {
 
 /** Whether a `Prefer` header (RFC 7240) asks for the whole record in response to a write. */
 export function prefersRepresentation(header: string | string[] | undefined): boolean {
-  if (header === undefined) return false;
-  const preferences = [header].flat().join(',').split(',');
-  const [first] = preferences
-    .map((preference) => /^\s*return\s*=\s*"?([\w-]+)"?\s*(?:;.*)?$/i.exec(preference)?.[1]?.toLowerCase())
-    .filter((value) => value !== undefined);
-  return first === 'representation';
+  const preferences = [header ?? ''].flat().join(',').split(',');
+  const values = preferences.map(
+    (preference) => /^\s*return\s*=\s*"?([\w-]+)"?\s*(?:;.*)?$/i.exec(preference)?.[1],
+  );
+  return values.find((value) => value !== undefined)?.toLowerCase() === 'representation';
 }
 
 /** Maximum size of a page that is not counted and is sent as a whole. Unit: bytes. */
