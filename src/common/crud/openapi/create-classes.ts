@@ -46,19 +46,11 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
     const own = Object.entries(expanded).filter(([name]) => name in (shown.properties ?? {}));
     return { kind, shown, record: ofKind, read: readOf(ofKind, shown, Object.fromEntries(own)) };
   });
-  asUnion(
-    record,
-    kinds.map(({ kind, record: one }) => [kind, one]),
-  );
-  asUnion(
-    read,
-    kinds.map(({ kind, read: one }) => [kind, one]),
-  );
-  const ofAll = ofAnyKind(
-    schema,
-    kinds.map(({ shown }) => shown),
-  );
-  const properties = { ...ofAll.properties, ...expanded };
+  const byKind = (form: 'record' | 'read') => kinds.map((one) => [one.kind, one[form]] as const);
+  asUnion(record, byKind('record'));
+  asUnion(read, byKind('read'));
+  const shown = kinds.map((one) => one.shown);
+  const properties = { ...ofAnyKind(schema, shown).properties, ...expanded };
   const part = schemaClass(`${read.name}Part`, { properties, required: ['_id'] }, view && PartialType(view));
   // What a function shows has no required fields anyway.
   const reads = options.output !== undefined && !view ? [read] : [read, part];
@@ -75,14 +67,9 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
 
 /** What a create takes, of each kind. */
 function createClass({ inputs, kinds = new Map(), label }: CrudDefinition): Type<object> {
-  const whole = schemaClass(`${label}Create`, jsonSchemaOf(inputs.create));
-  return asUnion(
-    whole,
-    [...kinds].map(([kind, type]) => [
-      kind,
-      schemaClass(`${nameOfKind(label, kind)}Create`, jsonSchemaOf(type)),
-    ]),
-  );
+  const classOf = (name: string, input: Type<object>) => schemaClass(`${name}Create`, jsonSchemaOf(input));
+  const ofKinds = [...kinds].map(([kind, input]) => [kind, classOf(nameOfKind(label, kind), input)] as const);
+  return asUnion(classOf(label, inputs.create), ofKinds);
 }
 
 /** What an update takes: of each field, what any kind does. */

@@ -30,6 +30,8 @@ export interface Operation {
   };
   /** The responses, by status. */
   readonly responses?: Readonly<Record<number, ResponseObject>>;
+  /** Headers of each of them, besides its own. */
+  readonly headers?: ResponseObject['headers'];
   readonly security?: readonly SecurityRequirementObject[];
   /** The classes whose schemas the operation refers to. */
   readonly models?: readonly Type<unknown>[];
@@ -43,6 +45,7 @@ export function documented(operation: Operation): MethodDecorator {
     parameters = [],
     body,
     responses = {},
+    headers,
     security = [],
     models = [],
   } = operation;
@@ -52,9 +55,14 @@ export function documented(operation: Operation): MethodDecorator {
     ...parameters.map(parameterDecorator),
     ...(body?.types ? [ApiConsumes(...body.types)] : []),
     ...(body ? [ApiBody({ required: true, schema: body.schema, description: body.description })] : []),
-    ...Object.entries(responses).map(([status, response]) =>
-      ApiResponse({ ...response, status: Number(status) } as ApiResponseOptions),
-    ),
+    ...Object.entries(responses).map(([code, response]) => {
+      const status = Number(code);
+      return ApiResponse({
+        ...response,
+        status,
+        headers: { ...response.headers, ...headers },
+      } as ApiResponseOptions);
+    }),
     ...security.map((requirement) => ApiSecurity(requirement)),
   );
 }

@@ -19,7 +19,6 @@ import {
   itemRouteOf,
   type Route,
   Shape,
-  TAKES_QUERY,
   takesIfMatch,
   takesInput,
 } from '../routes/routes.js';
@@ -35,16 +34,7 @@ import {
   readParameters,
 } from './parameters.js';
 import { queryBody } from './query-body.js';
-import {
-  ACCEPT_QUERY,
-  bulkOperation,
-  ETAG,
-  importOperation,
-  linkHeader,
-  NOT_MODIFIED,
-  REPLAYED_HEADER,
-  successOf,
-} from './responses.js';
+import { bulkOperation, headersOf, importOperation, NOT_MODIFIED, successOf, takesKey } from './responses.js';
 import { anyOf, documentedClass, refTo, schemaClass } from './schema-class.js';
 
 /** Everything that the OpenAPI document says about a route, as decorators of its handler. */
@@ -70,7 +60,7 @@ export function documentRoute(
       ...(takesIfNoneMatch(route, definition) && { responses: NOT_MODIFIED }),
     }),
     documented(bodyOf(route, definition, classes)),
-    documented(withHeaders(resultOf(route, resource, classes), route, definition)),
+    documented({ ...resultOf(route, resource, classes), headers: headersOf(route, definition) }),
     ApiProblemsOf(
       { label: definition.label, contentTypes: contentTypesOf(route) },
       ...problemsOf(route, definition, isolation),
@@ -154,11 +144,6 @@ function headerParameters(route: Route, definition: CrudDefinition): ParameterOb
   ];
 }
 
-/** Whether a route takes an `Idempotency-Key`. A stream is too long to compare with that of an earlier request. */
-function takesKey({ body, consumes, method, reads }: Route): boolean {
-  return method === RequestMethod.POST && body !== 'lines' && consumes === undefined && !reads;
-}
-
 /** Whether a route returns one record that the client may have already. */
 function takesIfNoneMatch(route: Route, definition: CrudDefinition): boolean {
   return route.kind === 'get' || (route.method === RequestMethod.GET && returnsRecord(route, definition));
@@ -211,22 +196,6 @@ function resultOf(route: Route, { definition, routes }: ControllerMetadata, clas
     models: [...types, ...(isPage ? [page, ...reads] : [])],
     responses: { [status]: { description: 'Done', content: { 'application/json': { schema } } } },
   };
-}
-
-/** The same, with the headers that do not depend on what the body is. */
-function withHeaders(operation: Operation, route: Route, definition: CrudDefinition): Operation {
-  const { body, kind, path, response } = route;
-  const isPage = kind === 'list' || (response instanceof Shape && response.kind === 'page');
-  const headers = {
-    ...(returnsRecord(route, definition) && ETAG),
-    ...(isPage && body !== 'query' && linkHeader([definition.path, path].filter(Boolean).join('/'))),
-    ...(kind === 'list' && TAKES_QUERY && ACCEPT_QUERY),
-    ...(takesKey(route) && REPLAYED_HEADER),
-  };
-  const responses = Object.entries(operation.responses ?? {}).map(
-    ([status, one]) => [status, { ...one, headers: { ...one.headers, ...headers } }] as const,
-  );
-  return { ...operation, responses: Object.fromEntries(responses) };
 }
 
 function problemsOf(

@@ -1,4 +1,4 @@
-import type { Type } from '@nestjs/common';
+import { RequestMethod, type Type } from '@nestjs/common';
 import type { ContentObject, HeaderObject, ResponseObject } from '@nestjs/swagger';
 import { LINE_PROBLEM, PROBLEM_SCHEMA } from '../../errors/index.js';
 import { exampleOf, type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
@@ -6,7 +6,15 @@ import { NDJSON_TYPE } from '../../http/index.js';
 import { MAX_OPERATIONS } from '../batch/operation.js';
 import type { CrudBatchHandler } from '../options/crud-options.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { type ItemKind, onceFieldsOf, type ResponseKind } from '../routes/routes.js';
+import {
+  type ItemKind,
+  onceFieldsOf,
+  type ResponseKind,
+  returnsRecord,
+  type Route,
+  Shape,
+  TAKES_QUERY,
+} from '../routes/routes.js';
 import type { CrudClasses } from './create-classes.js';
 import type { Operation } from './decorators.js';
 import { ID_SCHEMA } from './record-schema.js';
@@ -31,29 +39,44 @@ function content(schema: object, type = 'application/json'): ContentObject {
   return { [type]: { schema } };
 }
 
-export const ETAG = { ETag: header('The revision of the record', '"0"') };
+const ETAG = { ETag: header('The revision of the record', '"0"') };
 
 const PREFERENCE_APPLIED = {
   'Preference-Applied': header('The preference that was honored (RFC 7240)', 'return=representation'),
 };
 
-/** The header of a replayed response. */
-export const REPLAYED_HEADER = {
-  'Idempotency-Replayed': header('Only on a repetition: the answer is the one to the first request', 'true'),
-};
+/** Whether a route takes an `Idempotency-Key`. A stream is too long to compare with that of an earlier request. */
+export function takesKey({ body, consumes, method, reads }: Route): boolean {
+  return method === RequestMethod.POST && body !== 'lines' && consumes === undefined && !reads;
+}
 
-/** The links of a page, unless the query was in the body. */
-export const linkHeader = (path: string) => ({
-  Link: header(
-    'On a page: first, prev, next and last page (RFC 8288); on one by its cursor, prev and next',
-    `</${path}?offset=0&limit=20>; rel="first"`,
-  ),
-});
-
-/** The header of a list (RFC 10008, section 3). */
-export const ACCEPT_QUERY = {
-  'Accept-Query': header('The media type of a query in the body', '"application/json"'),
-};
+/** The headers of a route's success that do not depend on what its body is. */
+export function headersOf(route: Route, definition: CrudDefinition): Record<string, HeaderObject> {
+  const { body, kind, path, response } = route;
+  const isPage = kind === 'list' || (response instanceof Shape && response.kind === 'page');
+  const at = [definition.path, path].filter(Boolean).join('/');
+  return {
+    ...(returnsRecord(route, definition) && ETAG),
+    ...(isPage &&
+      body !== 'query' && {
+        Link: header(
+          'On a page: first, prev, next and last page (RFC 8288); on one by its cursor, prev and next',
+          `</${at}?offset=0&limit=20>; rel="first"`,
+        ),
+      }),
+    // RFC 10008, section 3
+    ...(kind === 'list' &&
+      TAKES_QUERY && {
+        'Accept-Query': header('The media type of a query in the body', '"application/json"'),
+      }),
+    ...(takesKey(route) && {
+      'Idempotency-Replayed': header(
+        'Only on a repetition: the answer is the one to the first request',
+        'true',
+      ),
+    }),
+  };
+}
 
 /** The response to a read with `If-None-Match`. */
 export const NOT_MODIFIED = { 304: { description: 'Not modified', headers: ETAG } };
