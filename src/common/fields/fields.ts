@@ -133,7 +133,7 @@ function instanceNamesOf(target: Type<object>): string[] {
 const MAX_RECURSION = 4;
 
 /** How {@link jsonSchemaOf} describes a class. */
-export interface SchemaOptions {
+interface SchemaOptions {
   /** Whether to describe a merge patch (RFC 7396). @default false */
   partial?: boolean;
 }

@@ -1,11 +1,5 @@
-export { fieldAt, fieldsOf, jsonSchemaOf, type SchemaOptions, unvalidatedFieldsOf } from './fields.js';
-export type {
-  FieldDecorator,
-  FieldDescription,
-  FieldKind,
-  FieldOptions,
-  ScalarOptions,
-} from './field-rule.js';
+export { fieldAt, fieldsOf, jsonSchemaOf, unvalidatedFieldsOf } from './fields.js';
+export type { FieldDecorator, FieldDescription, FieldOptions, ScalarOptions } from './field-rule.js';
 export { type BodyOptions, InputReader, isChecked, markChecked, shorten } from './input-reader.js';
 export {
   type DecimalOptions,

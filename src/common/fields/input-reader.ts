@@ -90,7 +90,8 @@ export class InputReader<T extends object> {
       depth: 0,
     });
     for (const error of await validate(value, VALIDATOR_OPTIONS)) addErrors(error, '', violations);
-    violations.throwIfAny();
+    const [first, ...others] = [...violations].map(([pointer, detail]) => ({ pointer, detail }));
+    if (first) throw new ValidationError([first, ...others]);
     for (const finish of made) finish();
     return value;
   }
@@ -102,27 +103,15 @@ const VALIDATOR_OPTIONS = {
   validationError: { target: false, value: false },
 } as const;
 
-/** Collects the first violation of each value of a body, by JSON pointer. */
-class ViolationList {
-  private readonly details = new Map<string, string>();
-
+/** The first violation of each value of a body, by JSON pointer. */
+class ViolationList extends Map<string, string> {
   add(pointer: string, detail: string): void {
-    if (!this.isFull && !this.has(pointer)) this.details.set(pointer, detail);
-  }
-
-  has(pointer: string): boolean {
-    return this.details.has(pointer);
+    if (!this.isFull && !this.has(pointer)) this.set(pointer, detail);
   }
 
   /** Whether further violations would not be listed. */
   get isFull(): boolean {
-    return this.details.size >= MAX_VIOLATIONS;
-  }
-
-  /** @throws ValidationError that lists the violations, if there are any */
-  throwIfAny(): void {
-    const [first, ...others] = [...this.details].map(([pointer, detail]) => ({ pointer, detail }));
-    if (first) throw new ValidationError([first, ...others]);
+    return this.size >= MAX_VIOLATIONS;
   }
 }
 

@@ -16,10 +16,7 @@ export function IsNumber(options: NumberOptions = {}): FieldDecorator {
     name: 'isFiniteNumber',
     kind: 'number',
     shape: `a number${rangeShape(min, max)}`,
-    accepts: (value) =>
-      Number.isFinite(value) &&
-      (value as number) >= (min ?? -Infinity) &&
-      (value as number) <= (max ?? Infinity),
+    accepts: within(Number.isFinite, min, max),
     schema: {
       type: 'number',
       ...(min !== undefined && { minimum: min }),
@@ -27,6 +24,11 @@ export function IsNumber(options: NumberOptions = {}): FieldDecorator {
     },
     storeType: Number,
   });
+}
+
+/** Accepts numbers of a type within bounds. */
+function within(isOfType: (value: unknown) => boolean, min = -Infinity, max = Infinity) {
+  return (value: unknown) => isOfType(value) && (value as number) >= min && (value as number) <= max;
 }
 
 /** The bounds of a number as a person reads them: " from 1 to 5", ", at least 1", ", at most 5", or nothing. */
@@ -47,14 +49,16 @@ export interface WholeNumberOptions extends ScalarOptions<number> {
 /** A JSON number without a fraction; never coerced from a string. */
 export function IsWholeNumber(options: WholeNumberOptions = {}): FieldDecorator {
   const { min, max } = options;
-  const [minimum, maximum] = [min ?? Number.MIN_SAFE_INTEGER, max ?? Number.MAX_SAFE_INTEGER];
   return scalar(options, {
     name: 'isWholeNumber',
     kind: 'integer',
     shape: `a whole number${rangeShape(min, max)}`,
-    accepts: (value) =>
-      Number.isSafeInteger(value) && (value as number) >= minimum && (value as number) <= maximum,
-    schema: { type: 'integer', minimum, maximum },
+    accepts: within(Number.isSafeInteger, min, max),
+    schema: {
+      type: 'integer',
+      minimum: min ?? Number.MIN_SAFE_INTEGER,
+      maximum: max ?? Number.MAX_SAFE_INTEGER,
+    },
     storeType: Number,
   });
 }
