@@ -266,8 +266,13 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
     ) => {
       const outbox = definition.events && new Outbox(model, database, definition, definition.events);
       const resource = new CrudResource(definition, {
-        store: (references) =>
-          new CrudStore<object>(model, database, definition.query.search, references, outbox),
+        store: new CrudStore<object>(
+          model,
+          database,
+          definition.query.search,
+          () => registry.isReferredTo(entity),
+          outbox,
+        ),
         registry,
         hooks: provided ?? (hooks as CrudHooks<object, object>),
         events,

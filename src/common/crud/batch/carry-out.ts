@@ -166,7 +166,7 @@ function independence(controller: Type<object>, service: AnyService): (kind: Ite
 function meet(kind: ItemKind, definition: CrudDefinition, service: AnyService): boolean {
   // Concurrent creates are stored in the order of their slots.
   if (kind === 'create') return false;
-  if (kind === 'del') return service['resource'].references.matterOnDelete;
+  if (kind === 'del') return service['resource'].store.isReferredTo();
   const { entity, references, schema } = definition;
   const isUnique = schema.indexes().some(([, options]) => options.unique === true);
   return isUnique || references.some(({ to }) => to === entity);

@@ -8,7 +8,6 @@ import { KIND } from '../definition/kinds.js';
 import type { CrudHooks } from '../options/crud-hooks.js';
 import type { SearchIndex } from '../search/search-index.js';
 import type { CrudStore } from '../store/crud.store.js';
-import type { StoreReferences } from '../store/reference-holds.js';
 import type { StoreFilter } from '../store/store-types.js';
 import { fieldAt, type InputReader } from '../../fields/index.js';
 import { ACTIONS } from '../options/option-names.js';
@@ -25,7 +24,7 @@ import { Writes } from './writes.js';
 
 /** What a resource is made of, besides its definition. */
 interface ResourceParts {
-  readonly store: (references: StoreReferences) => CrudStore<object>;
+  readonly store: CrudStore<object>;
   readonly registry: Resources;
   readonly hooks: CrudHooks<object, object>;
   readonly events: EntityEventPublisher;
@@ -76,7 +75,7 @@ export class CrudResource<
     this.search = search;
     this.access = new Access(definition);
     this.references = new References(definition, this.access, registry);
-    this.store = store(this.references) as CrudStore<Entity>;
+    this.store = store as CrudStore<Entity>;
     if (definition.parent) this.parents = new Parents(definition.parent, this, registry);
     this.reads = new Reads(this, key, registry);
     this.writes = new Writes(this, hooks, events);
@@ -91,14 +90,12 @@ export class CrudResource<
   /** The same resource with a store in the transaction of a unit of work. */
   within({ database, resources, afterCommit }: UnitOfWork): CrudResource {
     const { definition, parts, store, audit } = this;
-    const inside = new CrudResource(definition, {
+    return new CrudResource(definition, {
       ...parts,
       registry: resources,
-      store: (references) => store.within(database, references),
+      store: store.within(database),
       audit: audit?.within(database, afterCommit),
     });
-    inside.references.matterOnDelete = this.references.matterOnDelete;
-    return inside;
   }
 }
 
@@ -115,7 +112,6 @@ interface Referrer {
 @Injectable()
 export class CrudRegistry implements OnApplicationBootstrap {
   private readonly resources = new Map<Type<object>, CrudResource>();
-  /** Entities whose deletion may affect records of other resources. */
   private readonly referred = new Set<Type<object>>();
   private readonly restricted = new Map<Type<object>, () => void>();
 
@@ -127,13 +123,7 @@ export class CrudRegistry implements OnApplicationBootstrap {
     const { definition } = resource;
     for (const { definition: other } of this.resources.values()) rejectDuplicates(definition, other);
     this.resources.set(definition.entity, resource);
-    for (const { to, onDelete } of definition.references) {
-      if (onDelete === 'ignore') continue;
-      this.referred.add(to);
-      const target = this.resources.get(to);
-      if (target) target.references.matterOnDelete = true;
-    }
-    resource.references.matterOnDelete ||= this.referred.has(definition.entity);
+    for (const { to, onDelete } of definition.references) if (onDelete !== 'ignore') this.referred.add(to);
     this.restricted.set(definition.entity, onRestricted);
   }
 
@@ -144,6 +134,11 @@ export class CrudRegistry implements OnApplicationBootstrap {
     throw new Error(
       `${entity.name} is not a resource. Import CrudModule.forFeature({ entity: ${entity.name}, … }).`,
     );
+  }
+
+  /** Whether the deletion of its records may affect those of other resources. */
+  isReferredTo(entity: Type<object>): boolean {
+    return this.referred.has(entity);
   }
 
   /** The resources that refer to an entity and are affected by its deletion. */

@@ -15,7 +15,7 @@ import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-def
 import type { CrudAction } from '../options/crud-options.js';
 import type { Stored } from '../options/records.js';
 import type { StoreFilter } from '../store/store-types.js';
-import type { Hold, StoreReferences } from '../store/reference-holds.js';
+import type { Hold } from '../store/reference-holds.js';
 import type { Access } from './access.js';
 import type { CrudResource, Resources } from './crud-resource.js';
 import { isRejection, type Place, placesIn, readableRecords } from './readable-records.js';
@@ -34,18 +34,12 @@ const WAIT_MS = 1_500;
 const POLL_MS = 10;
 
 /** Checks the references that a record makes, and those that other records make to it. */
-export class References implements StoreReferences {
-  readonly areMade: boolean;
-  /** Set by the registry. */
-  matterOnDelete = false;
-
+export class References {
   constructor(
     private readonly definition: CrudDefinition,
     private readonly access: Access,
     private readonly registry: Resources,
-  ) {
-    this.areMade = definition.references.length > 0;
-  }
+  ) {}
 
   /**
    * Checks new values, by their dotted paths.
@@ -66,6 +60,7 @@ export class References implements StoreReferences {
     reject(violations);
   }
 
+  /** Carries out a write that sets values. From its `hold` on, the records that these refer to are there until it ends. */
   async holding<T>(values: object, write: (hold: () => Promise<void>) => Promise<T>): Promise<T> {
     const named = this.definition.references
       .filter(({ onDelete }) => onDelete !== 'ignore')

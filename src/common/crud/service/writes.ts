@@ -3,7 +3,6 @@ import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
 import type { AfterHook, EntityEventPublisher } from '../../events/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import type { CrudHooks, UpdateAction } from '../options/crud-hooks.js';
-import type { CrudAction } from '../options/crud-options.js';
 import type { HookName } from '../options/option-names.js';
 import type { Changes, Stored } from '../options/records.js';
 import { allOf, type Fields, type StoreChange, type StoreFilter, valueAt } from '../store/store-types.js';
@@ -41,12 +40,10 @@ interface ChangeContext {
   readonly action?: UpdateAction;
   /** The body to pass to the hooks. @default none */
   readonly changes?: object;
-  /**
-   * Whether the change only removes a reference, so that the remaining ones need not be checked.
-   *
-   * @default false
-   */
+  /** Whether the change only removes a reference, so that the remaining ones need not be checked. @default false */
   readonly unlinks?: boolean;
+  /** Whether more of the record is needed than its revision. @default true */
+  readonly needsRecord?: boolean;
 }
 
 /**
@@ -111,10 +108,6 @@ export class Writes<Entity extends object, Create extends object, Update extends
     isUnread = false,
   ): Promise<Stored<Entity> | undefined> {
     const { definition } = this.resource;
-    if (isUnread && !this.needsRecord(changes)) {
-      const change = planChange(definition, changes, undefined);
-      if (!isEmpty(change)) return this.changeUnread(scope, filter, change);
-    }
     const plan = async (previous: Stored<Entity> | undefined) => {
       const shown = previous && definition.presenter.present(previous);
       const merged = shown && mergedFields(definition, changes, shown);
@@ -124,7 +117,8 @@ export class Writes<Entity extends object, Create extends object, Update extends
       }
       return planChange(definition, changes, previous);
     };
-    return this.update(scope, filter, needsPrevious(changes), plan, { changes });
+    const needsRecord = !isUnread || this.needsRecord(changes);
+    return this.update(scope, filter, needsPrevious(changes), plan, { changes, needsRecord });
   }
 
   /**
@@ -157,12 +151,11 @@ export class Writes<Entity extends object, Create extends object, Update extends
     within: ReadonlySet<string> = new Set(),
   ): Promise<Stored<Entity> | undefined> {
     const { definition, references, store } = this.resource;
-    const needsCurrent = this.has('beforeDel') || references.matterOnDelete;
+    const needsCurrent = this.has('beforeDel') || store.isReferredTo();
     return this.optimistically(filter, needsCurrent, async (current, unchangedFilter) => {
       let condition = unchangedFilter;
       if (current) {
-        if (references.matterOnDelete)
-          condition = allOf(condition, await references.unheld(current._id, scope));
+        if (store.isReferredTo()) condition = allOf(condition, await references.unheld(current._id, scope));
         const record = definition.presenter.present(current);
         await this.before('beforeDel', scope, { action: 'del', record });
         await references.release(current._id, scope, within);
@@ -184,21 +177,21 @@ export class Writes<Entity extends object, Create extends object, Update extends
     isolationValues: Fields,
     id?: Types.ObjectId,
   ): Promise<Made<Entity>> {
-    const { access, definition, store } = this.resource;
+    const { access, definition, references, store } = this.resource;
     const entries = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
     const given = Object.fromEntries(entries);
     const values = access.isolated(given, isolationValues);
     await access.requireRoom(given, values);
     // Before the hook, which may look up the referenced records, and again after it, for references that it
     // set.
-    await this.checkReferences('create', scope, values);
+    await references.check('create', scope, values);
     let record = values;
     if (this.has('beforeCreate')) {
       const edited = await recordOfDraft(definition, values, (draft) =>
         this.before('beforeCreate', scope, { action: 'create', input, record: draft }),
       );
       requireSameIsolation(definition, 'beforeCreate', edited, isolationValues);
-      await this.checkReferences('create', scope, changedValues(values, edited));
+      await references.check('create', scope, changedValues(values, edited));
       record = access.isolated(edited, isolationValues);
     }
     if (definition.kinds) requireOwnFields(definition, record, record);
@@ -210,10 +203,10 @@ export class Writes<Entity extends object, Create extends object, Update extends
     const _id = id ?? (isNamed ? new Types.ObjectId() : undefined);
     const placed = { ...(_id && { _id }), ...record };
     const entry = entryOf(definition, scope.caller, 'create', Object.keys(record), { id: placed._id });
-    const release = () => scope.context.writeTurn?.release();
-    const insert = () => this.translated(scope, () => store.insert(placed, entry, release));
+    const onQueued = () => scope.context.writeTurn?.release();
+    const insert = () => this.send(scope, record, (hold) => store.insert(placed, { entry, hold, onQueued }));
     // An audited write is ordered by its audit record, others by their insert; a second release does nothing.
-    const stored = await this.audited(scope, _id, entry, insert, release);
+    const stored = await this.audited(scope, _id, entry, insert, onQueued);
     return { stored, entry };
   }
 
@@ -232,30 +225,20 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return isTold || this.has('beforeUpdate') || definition.kinds !== undefined || needsPrevious(changes);
   }
 
-  private async changeUnread(scope: TenantScope, filter: StoreFilter, change: Required<StoreChange>) {
-    const { definition, store } = this.resource;
-    await this.checkReferences('update', scope, change.set);
-    requireSameScope(this.resource, 'update', scope, change);
-    requireFields(definition, change);
-    const release = () => scope.context.writeTurn?.release();
-    const __v = await this.translated(scope, () => store.updateUnread(filter, change, release));
-    return __v === undefined ? undefined : ({ _id: filter._id, __v } as Stored<Entity>);
-  }
-
   private async update(
     scope: TenantScope,
     filter: StoreFilter,
     isRelative: boolean,
     plan: (previous: Stored<Entity> | undefined) => Promise<Required<StoreChange>>,
-    { action = 'update', changes = {}, unlinks = false }: ChangeContext,
+    { action = 'update', changes = {}, unlinks = false, needsRecord = true }: ChangeContext,
   ): Promise<Stored<Entity> | undefined> {
-    const { definition, store } = this.resource;
+    const { definition, references, store } = this.resource;
     const needsCurrent = isRelative || definition.kinds !== undefined || this.has('beforeUpdate');
     const isolatedAs = action === 'restore' ? 'update' : action;
     return this.optimistically(filter, needsCurrent, async (current, condition) => {
       let change = await plan(current);
       const planned = change.set;
-      if (!unlinks) await this.checkReferences(isolatedAs, scope, planned);
+      if (!unlinks) await references.check(isolatedAs, scope, planned);
       if (current && this.has('beforeUpdate')) {
         change = await changeOfDraft(definition, current, change, (draft) =>
           this.before('beforeUpdate', scope, { action, changes, ...draft }),
@@ -265,10 +248,17 @@ export class Writes<Entity extends object, Create extends object, Update extends
       change = withoutIdentity(definition.label, change, current?._id ?? filter._id);
       requireFields(definition, change, current);
       if (isEmpty(change)) return current ?? (await store.findOne(filter));
-      await this.checkReferences(isolatedAs, scope, changedValues(planned, change.set));
+      await references.check(isolatedAs, scope, changedValues(planned, change.set));
+      if (!needsRecord) {
+        const onQueued = () => scope.context.writeTurn?.release();
+        const __v = await this.send(scope, change.set, (hold) =>
+          store.updateUnread(condition, change, { hold, onQueued }),
+        );
+        return __v === undefined ? undefined : ({ _id: filter._id, __v } as Stored<Entity>);
+      }
       const entry = entryOf(definition, scope.caller, action, namesOf(change));
       const updated = await this.audited(scope, current?._id ?? filter._id, entry, () =>
-        this.translated(scope, () => store.update(condition, change, entry)),
+        this.send(scope, change.set, (hold) => store.update(condition, change, { entry, hold })),
       );
       if (!updated) return undefined;
       const { record, previous } = updated;
@@ -312,12 +302,6 @@ export class Writes<Entity extends object, Create extends object, Update extends
   ): Promise<T> {
     const { audit } = this.resource;
     return audit ? audit.around({ scope, record: id as Types.ObjectId, entry }, write, begun) : write();
-  }
-
-  /** @throws ValidationError that names each reference to a record that the caller cannot use */
-  private async checkReferences(action: CrudAction, scope: TenantScope, values: Fields): Promise<void> {
-    const { references } = this.resource;
-    if (references.areMade) await references.check(action, scope, values);
   }
 
   private has(name: HookName): boolean {
@@ -374,10 +358,15 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return { resource: this.resource.definition.name, scope, caller: scope.caller, params: scope.params };
   }
 
-  /** A unique index may include fields that clients do not know, such as those that isolate a tenant. */
-  private translated<T>({ context }: TenantScope, write: () => Promise<T>): Promise<T> {
-    return write().catch((error: unknown) => {
+  /** Sends the command of a write that sets values, while the records that these refer to are held. */
+  private send<T>(
+    { context }: TenantScope,
+    values: Readonly<Fields>,
+    write: (hold: () => Promise<void>) => Promise<T>,
+  ): Promise<T> {
+    return this.resource.references.holding(values, write).catch((error: unknown) => {
       if (!(error instanceof DuplicateValueError)) throw error;
+      // A unique index may include fields that clients do not know, such as those that isolate a tenant.
       const reworded = error.among(this.resource.definition.inputFields);
       context.unit?.reword(error, reworded);
       throw reworded;

@@ -17,7 +17,7 @@ import { hasMaps, hasMiddleware, hideFields, hidesFields } from '../definition/s
 import { plain } from '../definition/output.js';
 import { OUTBOX, type Outbox, type OutboxEntry } from './outbox.js';
 import { filtered, type Lookup, OrderedReads, SharedReads } from './shared-reads.js';
-import { HOLDS, ReferenceHolds, type StoreReferences } from './reference-holds.js';
+import { HOLDS, ReferenceHolds } from './reference-holds.js';
 import { checkMapNames, schemaRejection } from './schema-rejection.js';
 import {
   PlainChanges,
@@ -36,6 +36,16 @@ const INTERNAL = [WORDS, OUTBOX, HOLDS] as const;
 
 /** Length of texts to index from which on writes are carried out one at a time. Unit: UTF-16 code units. */
 const LARGE = 4_096;
+
+/** What a write needs besides its values. */
+interface StoreWrite {
+  /** Stored with the record if subscribers are told of it. */
+  readonly entry?: OutboxEntry;
+  /** Called right before the command, to keep the records that the values refer to. */
+  readonly hold?: () => Promise<void>;
+  /** Called as soon as later writes are carried out after this one. */
+  readonly onQueued?: () => void;
+}
 
 /**
  * The only way from a resource to its database: a few verbs, each one command, or a part of one. Code that batches
@@ -68,14 +78,14 @@ export class CrudStore<Entity> {
 
   /**
    * @param search definition of the search, if the model's schema has the words for it
-   * @param references that the records make, and that others make to them
+   * @param isReferredTo whether records of other resources may refer to these
    * @param outbox keeps the events of writes, if subscribers are told of them
    */
   constructor(
     private readonly model: Model<Record<string, unknown>>,
     private readonly database: Database,
     private readonly search: SearchDefinition | undefined,
-    private readonly references: StoreReferences,
+    readonly isReferredTo: () => boolean,
     private readonly outbox?: Outbox,
   ) {
     this.holds = new ReferenceHolds(model, database);
@@ -95,40 +105,33 @@ export class CrudStore<Entity> {
     this.lists = new OrderedReads(model, database, (fields) => this.projectionOf(fields));
   }
 
-  /**
-   * The same store for the operations of a transaction.
-   *
-   * @param references checked within the same transaction
-   */
-  within(database: Database, references: StoreReferences): CrudStore<Entity> {
-    return new CrudStore(this.model, database, this.search, references, this.outbox);
+  /** The same store for the operations of a transaction. */
+  within(database: Database): CrudStore<Entity> {
+    return new CrudStore(this.model, database, this.search, this.isReferredTo, this.outbox);
   }
 
   /**
    * Stores a new record and returns it as stored.
    *
-   * @param entry stored with the record if subscribers are told of it
-   * @param onQueued called when records that are stored from then on come after this one
    * @throws ValidationError if the schema rejects it, DuplicateValueError if a unique value is taken
    */
-  async insert(
-    record: object,
-    entry?: OutboxEntry,
-    onQueued: () => void = () => undefined,
-  ): Promise<Stored<Entity>> {
-    return this.write(record, async (hold) => {
+  async insert(record: object, { entry, hold, onQueued }: StoreWrite = {}): Promise<Stored<Entity>> {
+    return this.write(record, async () => {
       const document = new this.model(record, undefined, { strict: 'throw' });
       const added = this.words?.ofRecord(document.toObject());
       if (added) document.set(added);
       const words = added && this.words?.count(Object.values(added[WORDS]).flat());
       if (this.outbox && entry) document.set({ [OUTBOX]: [entry] });
-      onQueued();
+      onQueued?.();
       if (this.isSaved) {
-        await hold();
+        await hold?.();
         await this.inTurn({}, () => document.save({ session: this.database.limits.session }));
         return this.shown(document.toObject<Stored<Entity>>());
       }
-      const make = () => hold().then(() => recordOfDocument(document));
+      const make = async () => {
+        await hold?.();
+        return recordOfDocument(document);
+      };
       // Nobody else has the record, so it needs no copy.
       return this.shown((await this.inserts.add({ make, words })) as Stored<Entity>);
     });
@@ -251,14 +254,13 @@ export class CrudStore<Entity> {
   /**
    * Changes the record that matches, and its revision; undefined if none matches.
    *
-   * @param entry stored with the record if subscribers are told of it; then values that the record has already
-   * change nothing
+   * @param write if it has an entry, values that the record has already change nothing
    * @throws ValidationError if the schema rejects the change, DuplicateValueError if a unique value is taken
    */
   async update(
     filter: StoreFilter,
     { set = {}, unset = [] }: StoreChange,
-    entry?: OutboxEntry,
+    { entry, hold }: StoreWrite = {},
   ): Promise<Updated<Entity> | undefined> {
     const toStore = this.outbox && entry;
     const change = {
@@ -278,8 +280,8 @@ export class CrudStore<Entity> {
       .findOneAndUpdate(condition ? allOf(filter, condition) : filter, change, options)
       .select(this.projectionOf(undefined) ?? {})
       .lean();
-    const previous = (await this.write(set, async (hold) => {
-      await hold();
+    const previous = (await this.write(set, async () => {
+      await hold?.();
       const words = this.wordsOf({ set, unset }, query);
       if (words) query.set(words);
       return this.inTurn(filter, () => query.exec());
@@ -293,19 +295,15 @@ export class CrudStore<Entity> {
     return { previous, record: this.shown(record) };
   }
 
-  /**
-   * Does the same and returns only the new revision. Concurrent updates share commands.
-   *
-   * @param onQueued called when it waits for its command
-   */
+  /** Does the same, without an entry, and returns only the new revision. Concurrent updates share commands. */
   async updateUnread(
     filter: StoreFilter,
     change: StoreChange,
-    onQueued?: () => void,
+    { hold, onQueued }: StoreWrite = {},
   ): Promise<number | undefined> {
-    if (!this.plain.fits(change)) return (await this.update(filter, change))?.record.__v;
-    return this.write(change.set ?? {}, async (hold) => {
-      await hold();
+    if (!this.plain.fits(change)) return (await this.update(filter, change, { hold }))?.record.__v;
+    return this.write(change.set ?? {}, async () => {
+      await hold?.();
       const words = { ...this.wordsOf(change, undefined) };
       onQueued?.();
       return this.updates.add({ make: () => this.plain.statementOf(filter, change, words) });
@@ -351,7 +349,7 @@ export class CrudStore<Entity> {
   /** The projection of some fields; `null` reads everything that the schema does not hide. */
   private projectionOf(fields: readonly string[] | undefined): Record<string, 0 | 1> | null {
     // The schema does not know this member, which only records have that others refer to.
-    if (!fields || this.hides) return this.references.matterOnDelete ? { [HOLDS]: 0 } : null;
+    if (!fields || this.hides) return this.isReferredTo() ? { [HOLDS]: 0 } : null;
     return Object.fromEntries([...fields, '__v'].map((field) => [field, 1] as const));
   }
 
@@ -366,29 +364,20 @@ export class CrudStore<Entity> {
     return this.hides ? hideFields(this.model.schema, record as Stored<object> as never) : record;
   }
 
-  /**
-   * Runs a write that sets values, and turns a rejection of them into an error that a client understands.
-   *
-   * @param operation is to `hold` what the values refer to right before its command
-   */
-  private async write<T>(values: object, operation: (hold: () => Promise<void>) => Promise<T>): Promise<T> {
-    const { schema } = this.model;
-    if (this.hasMaps) checkMapNames(schema, values);
-    const { database } = this;
-    const isLarge = this.words !== undefined && this.words.lengthOf(values) >= LARGE;
-    const run = async (hold: () => Promise<void>) => {
-      try {
-        // In a transaction, each command is a call of its own, and one that writes share waits for all of them.
-        if (database.limits.session) return await operation(hold);
-        return await database.call(async () =>
-          isLarge ? ((await this.queues.add(() => operation(hold))) as T) : operation(hold),
-        );
-      } catch (error) {
-        throw schemaRejection(error, schema) ?? error;
-      }
-    };
-    const { references } = this;
-    return references.areMade ? references.holding(values, run) : run(() => Promise.resolve());
+  /** Runs a write that sets values, and turns a rejection of them into an error that a client understands. */
+  private async write<T>(values: object, operation: () => Promise<T>): Promise<T> {
+    const { database, model, words } = this;
+    if (this.hasMaps) checkMapNames(model.schema, values);
+    const isLarge = words !== undefined && words.lengthOf(values) >= LARGE;
+    try {
+      // In a transaction, each command is a call of its own, and one that writes share waits for all of them.
+      if (database.limits.session) return await operation();
+      return await database.call(async () =>
+        isLarge ? ((await this.queues.add(operation)) as T) : operation(),
+      );
+    } catch (error) {
+      throw schemaRejection(error, model.schema) ?? error;
+    }
   }
 }
 

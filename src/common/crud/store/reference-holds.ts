@@ -31,19 +31,6 @@ export interface Hold {
   release(): Promise<void>;
 }
 
-/** The references of a resource, as its store needs them. */
-export interface StoreReferences {
-  /** Whether records refer to others. */
-  readonly areMade: boolean;
-  /** Whether the deletion of a record may affect other resources. */
-  readonly matterOnDelete: boolean;
-  /**
-   * Carries out a write that sets values. The write calls `hold` right before its command, so that the records
-   * that the values refer to are there until it has ended.
-   */
-  holding<T>(values: object, write: (hold: () => Promise<void>) => Promise<T>): Promise<T>;
-}
-
 /**
  * Where writes that refer to a record meet its deletion, without a transaction: a write holds the record by
  * one atomic command before it is stored, and a deletion removes it only if nothing has held it since the
