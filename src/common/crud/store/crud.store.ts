@@ -1,5 +1,5 @@
 import { type Model, type mongo, type PipelineStage, Types } from 'mongoose';
-import { Batches, CALL_DEADLINE_MS, type Database } from '../../database/index.js';
+import { Batches, CALL_DEADLINE_MS, type Database, singleFlight } from '../../database/index.js';
 import { WriteConflictError } from '../../errors/index.js';
 import type { Stored } from '../options/records.js';
 import { RecordWords, type SearchDefinition, type StoredWords, WORDS } from '../search/words.js';
@@ -7,19 +7,27 @@ import {
   type AggregationStage,
   allOf,
   applyChange,
+  type Fields,
   type StoreChange,
   type StoreFilter,
   type StoreRead,
   type Updated,
-  valueAt,
 } from './store-types.js';
-import { hasMaps, hasMiddleware, hideFields, hidesFields } from '../definition/schema-paths.js';
-import { plain } from '../definition/output.js';
+import { hasMaps, hasMiddleware, hideFields, hidesFields, schemasIn } from '../definition/schema-paths.js';
 import { OUTBOX, type Outbox, type OutboxEntry } from './outbox.js';
-import { filtered, type Lookup, OrderedReads, SharedReads } from './shared-reads.js';
+import {
+  filtered,
+  kindOf,
+  type Lookup,
+  OrderedReads,
+  type SharedLookups,
+  sharedLookups,
+} from './shared-reads.js';
 import { HOLDS, ReferenceHolds } from './reference-holds.js';
 import { checkMapNames, schemaRejection } from './schema-rejection.js';
 import {
+  differing,
+  hasAll,
   PlainChanges,
   recordOfDocument,
   sharedInserts,
@@ -66,9 +74,12 @@ export class CrudStore<Entity> {
   private readonly words?: RecordWords;
   /** Whether a record has to be stored by Mongoose: middleware may complete it, or the schema show it in another form. */
   private readonly isSaved: boolean;
-  private readonly inserts: SharedWrites<Record<string, unknown>, Record<string, unknown>>;
-  private readonly updates: SharedWrites<SharedUpdate, number | undefined>;
-  private readonly reads: SharedReads;
+  private readonly inserts: SharedWrites<Fields>;
+  private readonly updates: SharedWrites<SharedUpdate>;
+  private readonly lookups: SharedLookups;
+  private readonly equalReads = singleFlight<unknown>({
+    onStep: (size) => this.database.metrics.batch('equals', size),
+  });
   private readonly plain: PlainChanges;
   /** Changes of one record run one at a time, by its identifier, and so do writes with much text to index, of all records. */
   private readonly queues = new Batches<() => Promise<unknown>, unknown>(
@@ -82,7 +93,7 @@ export class CrudStore<Entity> {
    * @param outbox keeps the events of writes, if subscribers are told of them
    */
   constructor(
-    private readonly model: Model<Record<string, unknown>>,
+    private readonly model: Model<Fields>,
     private readonly database: Database,
     private readonly search: SearchDefinition | undefined,
     readonly isReferredTo: () => boolean,
@@ -94,13 +105,13 @@ export class CrudStore<Entity> {
     this.words = search && new RecordWords(search, model.schema);
     this.hasMiddleware = hasMiddleware(model.schema);
     this.isCountHooked = hasMiddleware(model.schema, 'countDocuments');
-    this.isSaved = this.hasMiddleware || Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
+    const isTransformed = schemasIn(model.schema).some(
+      (one) => one.get('toObject') ?? model.base.get('toObject'),
+    );
+    this.isSaved = this.hasMiddleware || isTransformed;
     this.inserts = sharedInserts(model, database);
     this.updates = sharedUpdates(model, database);
-    this.reads = new SharedReads(
-      (lookup, ids) => this.database.call(() => this.lookUp(lookup, ids)),
-      (kind, size) => database.metrics.batch(kind, size),
-    );
+    this.lookups = sharedLookups((lookup, ids) => database.call(() => this.lookUp(lookup, ids)), database);
     this.plain = new PlainChanges(model);
     this.lists = new OrderedReads(model, database, (fields) => this.projectionOf(fields));
   }
@@ -137,7 +148,6 @@ export class CrudStore<Entity> {
     });
   }
 
-  /** The record that matches, if there is one. */
   async findOne(filter: StoreFilter, fields?: readonly string[]): Promise<Stored<Entity> | undefined> {
     const { _id, ...predicate } = filter;
     if (!(_id instanceof Types.ObjectId)) return this.database.call(() => this.findFirst(filter, fields));
@@ -145,35 +155,33 @@ export class CrudStore<Entity> {
     return found;
   }
 
-  /**
-   * The matching records among those with the given identifiers, in no particular order.
-   *
-   * @param fields as in {@link StoreRead.fields}
-   */
+  /** The matching records among those with the given identifiers, in no particular order. */
   async findByIds(
     ids: readonly Types.ObjectId[],
     predicate: StoreFilter = {},
     fields?: readonly string[],
   ): Promise<Stored<Entity>[]> {
     const lookup = { predicate, fields };
+    const lookUpAll = () => {
+      const kind = kindOf(predicate, { fields });
+      return Promise.all(ids.map((id) => this.lookups.add({ ...lookup, id }, kind)));
+    };
     const found = await this.database.call<readonly (Stored<object> | undefined)[]>(() =>
-      this.hasMiddleware ? this.lookUp(lookup, ids) : this.reads.byIds(lookup, ids),
+      this.hasMiddleware ? this.lookUp(lookup, ids) : lookUpAll(),
     );
     return found.filter((record) => record !== undefined) as Stored<Entity>[];
   }
 
   /**
-   * Carries out a read once for all callers who ask for the same before it begins. They share the result and
-   * must not change it.
+   * Carries out a read once for all who ask for the same before it begins. They share the result, and must not change it.
    *
-   * @param filter of the records to read
-   * @param how everything else that the read depends on
+   * @param how everything that the read depends on besides its filter
    */
   share<Result>(filter: StoreFilter, how: object, read: () => Promise<Result>): Promise<Result> {
     // A transaction takes the operations of a read one after another.
     if (this.hasMiddleware || this.database.limits.session) return read();
     // Each reader has its own deadline, whatever earlier readers waited for.
-    return this.database.call(() => this.reads.share(filter, how, read));
+    return this.database.call(() => this.equalReads.add(read, kindOf(filter, how)) as Promise<Result>);
   }
 
   private async findFirst(
@@ -203,7 +211,6 @@ export class CrudStore<Entity> {
     return this.lists.find(filter, read) as AsyncIterable<Stored<Entity>>;
   }
 
-  /** The number of records that match. */
   count(filter: StoreFilter): Promise<number> {
     const { database, isCountHooked, lists, model } = this;
     const { limits } = database;
@@ -246,7 +253,6 @@ export class CrudStore<Entity> {
     return this.database.call(() => this.model.estimatedDocumentCount({ ...this.database.limits }).exec());
   }
 
-  /** Whether a record matches. */
   async exists(filter: StoreFilter): Promise<boolean> {
     return (await this.findOne(filter, [])) !== undefined;
   }
@@ -306,7 +312,8 @@ export class CrudStore<Entity> {
       await hold?.();
       const words = { ...this.wordsOf(change, undefined) };
       onQueued?.();
-      return this.updates.add({ make: () => this.plain.statementOf(filter, change, words) });
+      const make = () => this.plain.statementOf(filter, change, words);
+      return (await this.updates.add({ make }))?.revision;
     });
   }
 
@@ -318,8 +325,7 @@ export class CrudStore<Entity> {
   }
 
   /**
-   * Removes the record that matches and returns it; undefined if none matches. What the references of other
-   * resources promise is up to the verb `del`.
+   * Removes the record that matches and returns it; undefined if none matches. Regards no references.
    *
    * @param entry stored before the record is removed if subscribers are told of it
    * @throws WriteConflictError if other writes were faster each time
@@ -379,28 +385,4 @@ export class CrudStore<Entity> {
       throw schemaRejection(error, model.schema) ?? error;
     }
   }
-}
-
-/** Condition that a change makes a difference; undefined if it has objects, which the database cannot compare by their values. */
-function differing({ set = {}, unset = [] }: StoreChange): StoreFilter | undefined {
-  const values = Object.entries(set);
-  if (values.some(([, value]) => !isComparable(value))) return undefined;
-  return {
-    $or: [
-      ...values.map(([path, value]) => ({ [path]: { $ne: value } })),
-      ...unset.map((path) => ({ [path]: { $exists: true } })),
-    ],
-  };
-}
-
-function isComparable(value: unknown): boolean {
-  if (Array.isArray(value)) return value.every((entry) => !Array.isArray(entry) && isComparable(entry));
-  return typeof value !== 'object' || value instanceof Date || value instanceof Types.ObjectId;
-}
-
-/** Whether a record is already as a change would make it. */
-function hasAll(record: object, { set = {}, unset = [] }: StoreChange): boolean {
-  const isSame = ([path, value]: readonly [string, unknown]) =>
-    JSON.stringify(plain(valueAt(record, path))) === JSON.stringify(plain(value));
-  return [...Object.entries(set), ...unset.map((path) => [path, undefined] as const)].every(isSame);
 }

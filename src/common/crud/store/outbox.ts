@@ -8,6 +8,7 @@ import type { EntityEvent, WriteAction } from '../../events/index.js';
 import { ANONYMOUS, currentTenant, type TenantContext } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { EventsDefinition } from '../definition/events.js';
+import type { Fields } from './store-types.js';
 
 /** Hidden member of a record that holds the events of its writes until they are settled. Only the store knows it. */
 export const OUTBOX = '_outbox';
@@ -40,16 +41,9 @@ export function withOutbox(schema: Schema, { events }: CrudDefinition): Schema {
   return extended;
 }
 
-/** Matches records with events pending since before a time. The first condition is the one that uses the index. */
-const pendingBefore = (time: Date) => ({
-  [PENDING]: { $gte: EVENT_PREFIX },
-  [`${OUTBOX}.at`]: { $lt: time },
-});
-
 /**
- * Removes one entry from its record, and the whole member with the last one, so that the record leaves the
- * index. If two processes each remove one of two entries, they leave an empty list, which disappears with the
- * record's next event.
+ * Removes one entry from its record, and the whole member with the last one, so that the record leaves the index. Two
+ * processes that each remove one of two entries leave an empty list, which disappears with the record's next event.
  */
 const withoutEntry = (id: string) => [
   {
@@ -73,13 +67,10 @@ const MAX_BATCH = 500;
 /** Reads only what a change of primary cannot undo. */
 const LASTING = { ...OPERATION_LIMITS, readConcern: 'majority', readPreference: 'primary' } as const;
 
-/**
- * Age from which a deletion that was announced, of a record that is still there, counts as given up. Much longer than
- * its command may take. Unit: milliseconds.
- */
+/** Age of an announced deletion that counts as given up if its record is still there. Unit: milliseconds. */
 const GIVEN_UP_MS = 10 * 60 * 1_000;
 
-type Pending = Readonly<Record<string, unknown>> & { readonly [OUTBOX]: readonly OutboxEntry[] };
+type Pending = Readonly<Fields> & { readonly [OUTBOX]: readonly OutboxEntry[] };
 
 /** A record as it was when its deletion was announced. It counts as soon as the record is gone. */
 interface Announced {
@@ -91,7 +82,7 @@ interface Announced {
   readonly revision: number;
   readonly at: Date;
   /** The record, without what the schema hides. */
-  readonly record: Readonly<Record<string, unknown>>;
+  readonly record: Readonly<Fields>;
   /** The events that the record had pending, and that of the deletion. */
   readonly [OUTBOX]: readonly OutboxEntry[];
 }
@@ -116,15 +107,12 @@ interface Settled {
   readonly record: unknown;
 }
 
-/**
- * The unsettled events of a resource. Each is stored in its record by the write that it describes, and that of
- * a deletion beside it.
- */
+/** The unsettled events of a resource: each in its record, by the write that it describes, or beside a deleted one. */
 export class Outbox {
   private readonly settling: Batches<Settled, unknown>;
 
   constructor(
-    private readonly model: Model<Record<string, unknown>>,
+    private readonly model: Model<Fields>,
     private readonly database: Database,
     readonly definition: CrudDefinition,
     readonly events: EventsDefinition,
@@ -133,15 +121,17 @@ export class Outbox {
   }
 
   /**
-   * Events that were written before a time and are not settled, oldest first, each with its current record, or
-   * the deleted one, as clients without a token see it.
+   * Unsettled events from before a time, oldest first, with the record as it is, or was deleted, as it is shown without
+   * a token.
    *
    * @param limit maximum number of records to read; each may have several events
    */
   async pending(olderThan: Date, limit: number): Promise<EntityEvent[]> {
     const deleted = await this.deleted(olderThan, limit);
+    // The first condition is the one that uses the index.
+    const filter = { [PENDING]: { $gte: EVENT_PREFIX }, [`${OUTBOX}.at`]: { $lt: olderThan } };
     const query = this.model
-      .find(pendingBefore(olderThan), null, { ...OPERATION_LIMITS })
+      .find(filter, null, { ...OPERATION_LIMITS })
       .select([...this.hiddenFields])
       .limit(limit)
       .comment(COMMENT)
@@ -166,7 +156,6 @@ export class Outbox {
    *
    * @param found the record, with its {@link Outbox.hiddenFields}
    * @param entry undefined if subscribers are not told of the deletion
-   * @param database of the deletion, which may be that of a unit of work
    * @returns the only revision that may be deleted; undefined if the deletion of a later one has been announced
    */
   async storeDeletion(
@@ -195,10 +184,7 @@ export class Outbox {
     }
   }
 
-  /**
-   * Settles events: they are never pending again. Resolves when they have been removed from their records,
-   * whose revision and `updatedAt` do not change.
-   */
+  /** Removes events from their records, whose revision and `updatedAt` do not change: they are never pending again. */
   async settle(events: readonly EntityEvent[]): Promise<void> {
     const settled = events.flatMap(({ id, record }) =>
       id === undefined ? [] : [{ id, record: (record as { _id?: unknown })._id }],
@@ -206,7 +192,7 @@ export class Outbox {
     await Promise.all(settled.map((event) => this.settling.add(event)));
   }
 
-  /** Removes the events that are being settled at once. */
+  /** Removes settled events at once. */
   drain(): Promise<void> {
     return this.settling.drain();
   }
@@ -215,40 +201,34 @@ export class Outbox {
     return this.model.db.model(DELETED_MODEL.name).collection as unknown as mongo.Collection<Announced>;
   }
 
-  /** The announced deletions that have happened, oldest first, however many others have not. */
+  /** The announced deletions that have happened, oldest first, however many others have not. Removes those given up. */
   private async deleted(olderThan: Date, limit: number): Promise<Announced[]> {
-    const filter = { resource: this.definition.name, at: { $lt: olderThan } };
+    const { announcements, database, definition, model } = this;
+    const filter = { resource: definition.name, at: { $lt: olderThan } };
     const deleted: Announced[] = [];
     for (let living = 0; ;) {
-      const announced = await this.database.call(() =>
-        this.announcements
+      const page = await database.call(() =>
+        announcements
           .find(filter, LASTING)
           .sort({ at: 1 })
           .skip(deleted.length + living)
           .limit(limit)
           .toArray(),
       );
-      const { gone, given } = await this.examine(announced);
-      deleted.push(...gone);
-      living += announced.length - gone.length - given;
-      if (announced.length < limit || deleted.length >= limit) return deleted;
+      if (page.length === 0) return deleted;
+      const ids = { _id: { $in: page.map(({ id }) => id) } };
+      const present = await database.call(() =>
+        model.collection.find(ids as never, { ...LASTING, projection: { _id: 1 } }).toArray(),
+      );
+      const alive = new Set(present.map(({ _id }) => announcedId(definition.name, _id)));
+      deleted.push(...page.filter(({ _id }) => !alive.has(_id)));
+      for (const { _id, at } of page.filter((announced) => alive.has(announced._id))) {
+        if (at.getTime() < Date.now() - GIVEN_UP_MS)
+          await database.call(() => announcements.deleteOne({ _id, at }, { ...OPERATION_LIMITS }));
+        else living += 1;
+      }
+      if (page.length < limit || deleted.length >= limit) return deleted;
     }
-  }
-
-  /** The announced deletions that have happened, and how many have been given up, which are removed. */
-  private async examine(announced: readonly Announced[]): Promise<{ gone: Announced[]; given: number }> {
-    if (announced.length === 0) return { gone: [], given: 0 };
-    const { name } = this.definition;
-    const ids = { _id: { $in: announced.map(({ id }) => id) } };
-    const present = await this.database.call(() =>
-      this.model.collection.find(ids as never, { ...LASTING, projection: { _id: 1 } }).toArray(),
-    );
-    const alive = new Set(present.map(({ _id }) => announcedId(name, _id)));
-    const isGivenUp = ({ _id, at }: Announced) => alive.has(_id) && at.getTime() < Date.now() - GIVEN_UP_MS;
-    const given = announced.filter(isGivenUp);
-    for (const { _id, at } of given)
-      await this.database.call(() => this.announcements.deleteOne({ _id, at }, { ...OPERATION_LIMITS }));
-    return { gone: announced.filter(({ _id }) => !alive.has(_id)), given: given.length };
   }
 
   private async takeOut(settled: readonly Settled[]): Promise<unknown[]> {
@@ -270,15 +250,10 @@ export class Outbox {
   }
 }
 
-/**
- * Digits of the event of a deletion, the same for all who delete a record at the same time: one of them succeeds,
- * and which one does not matter.
- */
+/** Digits of the event of a deletion, the same for all who delete a record at the same time: one of them succeeds. */
 export function deletionIdOf(id: unknown): string {
-  return createHash('sha256')
-    .update(`deleted ${String(id)}`)
-    .digest('hex')
-    .slice(0, 24);
+  const hash = createHash('sha256').update(`deleted ${String(id)}`);
+  return hash.digest('hex').slice(0, 24);
 }
 
 /** The outboxes of an application, by resource name. */
@@ -321,7 +296,6 @@ export class Outboxes implements OnApplicationBootstrap, BeforeApplicationShutdo
  * The event of a write, without its record.
  *
  * @param names of the fields that it sets, changes or removes
- * @param create the record that a create stores: the event's identifier derives from its own
  */
 export function entryOf(
   { presenter }: CrudDefinition,
@@ -358,6 +332,6 @@ export function eventOf(
   if (!events) return event;
   const isOfCaller = isolation[action === 'restore' ? 'update' : action][events.tenant] === currentTenant;
   // Where the schema hides the field, only the sweep reads it.
-  const { [events.tenant]: owner = isOfCaller ? tenant : undefined } = record as Record<string, unknown>;
+  const { [events.tenant]: owner = isOfCaller ? tenant : undefined } = record as Fields;
   return { id: _id, ...event, ...(owner !== undefined && { owner: String(owner) }) };
 }

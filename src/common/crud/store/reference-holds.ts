@@ -1,18 +1,12 @@
 import { type Model, Types } from 'mongoose';
 import { Batches, type Database } from '../../database/index.js';
-import type { StoreFilter } from './store-types.js';
+import type { Fields, StoreFilter } from './store-types.js';
 import { exactly } from './shared-reads.js';
 
-/**
- * Hidden member of a record that others refer to: how many commands have held it, and the writes that hold it
- * now. Only the store knows it.
- */
+/** Hidden member of a record that others refer to: how many commands have held it, and what holds it now. */
 export const HOLDS = '_holds';
 
-/**
- * How long a hold lasts if nobody releases it, since its process has ended: much longer than a write can
- * take, so that clocks need not agree to the second. Unit: milliseconds.
- */
+/** How long a hold of a process that has ended lasts, so that clocks may differ by seconds. Unit: milliseconds. */
 const HOLD_MS = 30_000;
 
 /** Maximum number of writes that share a hold. Unit: writes. */
@@ -32,9 +26,9 @@ export interface Hold {
 }
 
 /**
- * Where writes that refer to a record meet its deletion, without a transaction: a write holds the record by
- * one atomic command before it is stored, and a deletion removes it only if nothing has held it since the
- * deletion looked for referrers. Writes that arrive at the same time share a hold.
+ * Where writes that refer to a record meet its deletion, without a transaction: a write holds the record before it is
+ * stored, and a deletion removes it only if nothing has held it since the deletion looked for referrers. Writes that
+ * arrive at the same time share a hold.
  */
 export class ReferenceHolds {
   private readonly batches = new Batches<readonly Types.ObjectId[], Hold>((batch) => this.hold(batch), {
@@ -42,7 +36,7 @@ export class ReferenceHolds {
   });
 
   constructor(
-    private readonly model: Model<Record<string, unknown>>,
+    private readonly model: Model<Fields>,
     private readonly database: Database,
   ) {}
 

@@ -21,10 +21,7 @@ const REJECTED_PLACE = 16_755;
 /** The codes for other values that an index, or the validator of a collection, rejects. */
 const REJECTED_VALUES = [13_027, 16_804, 16_766, 17_261, 17_262, 171, 121];
 
-/**
- * Turns a rejection of values by the schema or by the server into an error that names the fields, but neither model
- * nor collection; undefined if the error is another one.
- */
+/** Turns a rejection of values by the schema or the server into an error that names the fields, but no model. */
 export function schemaRejection(error: unknown, schema: Schema): DomainError | undefined {
   if (error instanceof mongo.MongoServerError && TOO_LARGE.includes(Number(error.code))) {
     return new BodyTooLargeError(MAX_DOCUMENT, errorMessages.recordTooLarge, { cause: error });
@@ -108,12 +105,7 @@ function typeName(kind: string): string {
   return names[kind.toLowerCase()] ?? `a value of the type ${kind}`;
 }
 
-/**
- * Rejects names that Mongoose's maps cannot have, and for which its own errors name no field.
- *
- * @param values by dotted path
- * @throws ValidationError
- */
+/** @throws ValidationError if values, by dotted path, have names that Mongoose's maps cannot have; its errors name no field */
 export function checkMapNames(schema: Schema, values: object): void {
   const [first, ...others] = mapViolationsOf(schema, values, []);
   if (first) throw new ValidationError([first, ...others]);

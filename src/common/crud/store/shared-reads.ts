@@ -1,16 +1,14 @@
 import { type Model, mongo, type Query, type QueryOptions, type Types } from 'mongoose';
 import {
   Batches,
-  type BatchKind,
   type Database,
   OPERATION_LIMITS,
-  singleFlight,
   STREAM_BATCH,
   STREAM_BATCH_BYTES,
 } from '../../database/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import type { Stored } from '../options/records.js';
-import { allOf, type StoreFilter, type StoreRead } from './store-types.js';
+import { allOf, type Fields, type StoreFilter, type StoreRead } from './store-types.js';
 
 const { deserialize, serialize } = mongo.BSON;
 
@@ -29,7 +27,7 @@ export class OrderedReads {
 
   /** @param projectionOf the projection of some fields, or of everything that clients may see */
   constructor(
-    private readonly model: Model<Record<string, unknown>>,
+    private readonly model: Model<Fields>,
     private readonly database: Database,
     private readonly projectionOf: (fields: readonly string[] | undefined) => Record<string, 0 | 1> | null,
   ) {
@@ -42,10 +40,7 @@ export class OrderedReads {
     return ranges ? this.findInRanges(filter, ranges, read, hint) : this.findAll(filter, read, hint);
   }
 
-  /**
-   * Without a condition the server would read every record. With the hint, it counts the keys of the index,
-   * if there is one.
-   */
+  /** Without a condition the server would read every record. With the hint, it counts the keys of the index. */
   countHint(filter: StoreFilter): { readonly hint?: Record<string, 1 | -1> } {
     const countsIndex = Object.keys(filter).length === 0 && this.indexes.has(JSON.stringify(NEWEST_FIRST));
     return countsIndex ? { hint: { ...NEWEST_FIRST } } : {};
@@ -70,10 +65,7 @@ export class OrderedReads {
     }
   }
 
-  /**
-   * Reads with a hint of the index, if there is one. If the index was dropped since the start, the read only
-   * gets slower.
-   */
+  /** Reads with a hint. If the index was dropped since the start, the read only gets slower. */
   private async *findAll(
     filter: StoreFilter,
     read: StoreRead,
@@ -98,9 +90,8 @@ export class OrderedReads {
       .sort({ ...sort })
       .setOptions(options)
       .lean();
-    // A whole stream may take longer than one operation; the socket's time-out limits each of its steps. It
-    // must not have a limit of 0 either: the driver would count batches against it and request ever larger
-    // ones.
+    // A whole stream may take longer than one operation; the socket's time-out limits each of its steps. It must not
+    // have a limit of 0 either: the driver would request ever larger batches.
     if (limit !== undefined) query.setOptions({ maxTimeMS, skip, limit });
     const batchSize = limit === undefined ? this.streamBatch() : limit + 1;
     return this.database.iterate<Stored<object>>(
@@ -115,10 +106,7 @@ export class OrderedReads {
     return Math.min(Math.max(fitting, 1), STREAM_BATCH);
   }
 
-  /**
-   * The index of an order, if there are no conditions. For a short range, which any index suits, the server
-   * would otherwise choose one and sort.
-   */
+  /** The index of an order without conditions: for a short range, which any index suits, the server would sort. */
   private hintOf({ $and = [], ...equalities }: StoreFilter, sort: Sort): Sort | undefined {
     const isEquality = (value: unknown) => !isPlainObject(value) || Object.keys(value).join() === '$eq';
     const hasConditions = ($and as readonly StoreFilter[]).length > 0;
@@ -174,10 +162,7 @@ export function isExact(condition: StoreFilter): boolean {
   return exact.has(condition);
 }
 
-/**
- * Gives a query its filter. Mongoose casts it, except for exact conditions: casting would also run the
- * schema's setters, such as `lowercase`, and find other records than the client asked for.
- */
+/** Gives a query its filter. Mongoose casts it, except for exact conditions, whose values setters would change. */
 // Mongoose's own type parameters for a query with any result.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export function filtered<Q extends Query<any, any>>(query: Q, filter: StoreFilter): Q {
@@ -199,81 +184,43 @@ const MAX_IDS = 1_000;
 /** How many commands of a kind read records by identifier at the same time: one is on its way while another returns. */
 const AT_ONCE = 2;
 
-/** Records to look up by their identifiers and one predicate. */
+/** A predicate of records that are looked up by their identifiers, and the paths to read. */
 export interface Lookup {
   readonly predicate: StoreFilter;
   readonly fields?: readonly string[];
 }
 
-interface Wanted extends Lookup {
-  readonly id: Types.ObjectId;
+/** Reads by identifier that share commands, each caller with its own copy; undefined in place of a missing record. */
+export type SharedLookups = Batches<Lookup & { readonly id: Types.ObjectId }, Stored<object> | undefined>;
+
+/** @param readByIds reads the records with the identifiers that match, with one command */
+export function sharedLookups(
+  readByIds: (lookup: Lookup, ids: readonly Types.ObjectId[]) => Promise<readonly Stored<object>[]>,
+  { metrics }: Database,
+): SharedLookups {
+  return new Batches(
+    async (wanted) => {
+      const keys = wanted.map(({ id }) => id.toHexString());
+      const ids = new Map(wanted.map(({ id }, i) => [keys[i], id] as const));
+      const found = await readByIds(wanted[0] as Lookup, [...ids.values()]);
+      const records = new Map(found.map((record) => [record._id.toHexString(), record] as const));
+      const isRepeated = ids.size < wanted.length;
+      return keys.map((key) => {
+        const record = records.get(key);
+        return record && isRepeated ? copyOf(record) : record;
+      });
+    },
+    { max: MAX_IDS, atOnce: AT_ONCE, onStep: (size) => metrics.batch('reads', size) },
+  );
 }
 
 /**
- * Reads of a collection that share commands. Reads by identifier are of one kind if they differ in nothing else, other
- * reads if they are equal, so that different scopes, filters, orders or projections are never combined.
+ * Returns the same text for equivalent reads and no others, so that different scopes, filters, orders or projections are
+ * never combined: the bytes as the database receives them, and which of the conditions are sent unchanged.
+ *
+ * @param how everything that a read depends on besides its filter
  */
-export class SharedReads {
-  private readonly lookups: Batches<Wanted, Stored<object> | undefined>;
-  private readonly equals: Batches<() => Promise<unknown>, unknown>;
-
-  /**
-   * @param readByIds reads the records with the identifiers that match, with one command
-   * @param counted receives the number of reads that each command serves
-   */
-  constructor(
-    private readonly readByIds: (
-      lookup: Lookup,
-      ids: readonly Types.ObjectId[],
-    ) => Promise<readonly Stored<object>[]>,
-    counted: (kind: BatchKind, size: number) => void,
-  ) {
-    const onStep = (size: number) => counted('reads', size);
-    this.lookups = new Batches((wanted) => this.lookUp(wanted), { max: MAX_IDS, atOnce: AT_ONCE, onStep });
-    this.equals = singleFlight<unknown>({ onStep: (size) => counted('equals', size) });
-  }
-
-  /**
-   * The records that have the identifiers and match, each caller with its own copy; undefined in place of
-   * missing ones.
-   */
-  byIds(
-    { predicate, fields }: Lookup,
-    ids: readonly Types.ObjectId[],
-  ): Promise<(Stored<object> | undefined)[]> {
-    const kind = kindOf(predicate, { fields });
-    return Promise.all(ids.map((id) => this.lookups.add({ predicate, fields, id }, kind)));
-  }
-
-  /**
-   * The result of a read that the filter and `how` fully describe, shared by all callers who asked for it
-   * before it began.
-   */
-  share<Result>(filter: StoreFilter, how: object, read: () => Promise<Result>): Promise<Result> {
-    return this.equals.add(read, kindOf(filter, how)) as Promise<Result>;
-  }
-
-  private async lookUp(wanted: readonly Wanted[]): Promise<(Stored<object> | undefined)[]> {
-    const ids = new Map(wanted.map(({ id }) => [id.toHexString(), id] as const));
-    const found = await this.readByIds(wanted[0] as Wanted, [...ids.values()]);
-    const records = new Map(found.map((record) => [record._id.toHexString(), record] as const));
-    const given = new Set<string>();
-    return wanted.map(({ id }) => {
-      const key = id.toHexString();
-      const record = records.get(key);
-      if (!record) return undefined;
-      if (given.has(key)) return copyOf(record);
-      given.add(key);
-      return record;
-    });
-  }
-}
-
-/**
- * Returns the same text for equivalent predicates and no others: their bytes as the database receives them,
- * and which of the conditions are sent unchanged.
- */
-function kindOf(filter: StoreFilter, how: object): string {
+export function kindOf(filter: StoreFilter, how: object): string {
   const { $and = [] } = filter as { $and?: readonly StoreFilter[] };
   const kind = { filter, exact: $and.map(isExact), how };
   // As the driver does: a member that is undefined is sent as null.

@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto';
-import { type HydratedDocument, type Model, mongo, type Schema, type SchemaType } from 'mongoose';
+import { type HydratedDocument, type Model, mongo, type Schema, type SchemaType, Types } from 'mongoose';
 import { Batches, type BatchKind, CALL_DEADLINE_MS, type Database } from '../../database/index.js';
-import type { Fields, StoreChange, StoreFilter } from './store-types.js';
+import { type Fields, type StoreChange, type StoreFilter, valueAt } from './store-types.js';
 import { filtered } from './shared-reads.js';
+import { plain } from '../definition/output.js';
 import { entryTypeOf, hasMiddleware, hasOwnValidators } from '../definition/schema-paths.js';
 
 /** Maximum number of writes that one command carries out. Unit: writes. */
@@ -14,19 +15,18 @@ const MAX_BATCH_WORDS = 20_000;
 /** Above the revisions that are drawn; the store counts on from any of them without losing its exactness. */
 const MAX_REVISION = 2 ** 47;
 
-/** Tells what became of a statement that was sent. @throws its error */
-type OutcomeOf<Statement, Result> = (statement: Statement) => Result | Promise<Result>;
+/** Tells what became of a statement that was sent: the statement, or undefined if no record matched. @throws its error */
+type OutcomeOf<Statement> = (statement: Statement) => Outcome<Statement> | Promise<Outcome<Statement>>;
+type Outcome<Statement> = Statement | undefined;
 
 /** How the writes of a kind are carried out. */
-interface WriteKind<Statement, Result> {
+interface WriteKind<Statement> {
   /** Sends one statement. @throws the error of the server */
-  readonly alone: (statement: Statement) => Promise<Result>;
+  readonly alone: (statement: Statement) => Promise<Outcome<Statement>>;
   /** Sends several, of which each is carried out whatever becomes of the others. */
   readonly together: (statements: readonly Statement[]) => Promise<unknown>;
   /** Sends several in a transaction, which ends with the first that is rejected. @throws the error of the server, with its `index` */
-  readonly inTransaction: (statements: readonly Statement[]) => Promise<OutcomeOf<Statement, Result>>;
-  /** The result of a statement that was carried out together with others. */
-  readonly resultOf: (statement: Statement) => Result;
+  readonly inTransaction: (statements: readonly Statement[]) => Promise<OutcomeOf<Statement>>;
 }
 
 /** A write that shares its command. */
@@ -38,13 +38,13 @@ interface SharedWrite<Statement> {
 }
 
 /** Writes that arrive while a command is in flight share the next one. Each has its own outcome. */
-export type SharedWrites<Statement, Result> = Batches<SharedWrite<Statement>, Result>;
+export type SharedWrites<Statement> = Batches<SharedWrite<Statement>, Outcome<Statement>>;
 
-function sharedWrites<Statement, Result>(
+function sharedWrites<Statement>(
   database: Database,
   name: BatchKind,
-  kind: WriteKind<Statement, Result>,
-): SharedWrites<Statement, Result> {
+  kind: WriteKind<Statement>,
+): SharedWrites<Statement> {
   const { limits, metrics, waitForGroup } = database;
   return new Batches(
     async (writes) => {
@@ -68,29 +68,29 @@ function sharedWrites<Statement, Result>(
   );
 }
 
-async function send<Statement, Result>(
-  { alone, together, resultOf }: WriteKind<Statement, Result>,
+async function send<Statement>(
+  { alone, together }: WriteKind<Statement>,
   statements: readonly Statement[],
-): Promise<OutcomeOf<Statement, Result>> {
+): Promise<OutcomeOf<Statement>> {
   if (statements.length < 2) return alone;
   try {
     await together(statements);
-    return resultOf;
+    return (statement) => statement;
   } catch (error) {
     const rejected = new Set(rejectedBy(error).map((position) => statements[position]));
     return (statement) => {
       if (rejected.size === 0) throw error;
       // Sent alone, it gets the whole reason of the server, such as the index that a duplicate violates.
-      return rejected.has(statement) ? alone(statement) : resultOf(statement);
+      return rejected.has(statement) ? alone(statement) : statement;
     };
   }
 }
 
-async function sendInTransaction<Statement, Result>(
-  { alone, inTransaction, resultOf }: WriteKind<Statement, Result>,
+async function sendInTransaction<Statement>(
+  { alone, inTransaction }: WriteKind<Statement>,
   statements: readonly Statement[],
   database: Database,
-): Promise<OutcomeOf<Statement, Result>> {
+): Promise<OutcomeOf<Statement>> {
   // Its own call, since a transaction takes one command after another.
   if (statements.length < 2) return (statement) => database.call(async () => alone(statement));
   try {
@@ -100,7 +100,7 @@ async function sendInTransaction<Statement, Result>(
     const { index = 0 } = ((error as Error).cause ?? error) as { index?: number };
     return (statement) => {
       if (statements.indexOf(statement) >= index) throw error;
-      return resultOf(statement);
+      return statement;
     };
   }
 }
@@ -108,8 +108,7 @@ async function sendInTransaction<Statement, Result>(
 /**
  * Sends a command with several statements in a transaction.
  *
- * @throws MongoServerError of the first statement that the server rejects, with its `index`, and all that the server says
- * about it: the driver's own methods keep only its text
+ * @throws MongoServerError of the first statement that is rejected, of which the driver's methods keep only the text
  */
 async function commandInTransaction(
   { db }: Model<Fields>,
@@ -123,44 +122,40 @@ async function commandInTransaction(
 }
 
 /** Stores new records, in the order of arrival, and returns them. */
-export function sharedInserts(model: Model<Fields>, database: Database): SharedWrites<Fields, Fields> {
+export function sharedInserts(model: Model<Fields>, database: Database): SharedWrites<Fields> {
   const alone = async (record: Fields) => {
     await model.collection.insertOne(record, { ...database.limits });
     return record;
   };
   const together = (records: readonly Fields[]) =>
     model.collection.insertMany([...records], { ...database.limits, ordered: false });
-  const resultOf = (record: Fields) => record;
   const inTransaction = async (documents: readonly Fields[]) => {
     await commandInTransaction(model, database, { insert: model.collection.collectionName, documents });
-    return resultOf;
+    return (record: Fields) => record;
   };
-  return sharedWrites(database, 'creates', { alone, together, inTransaction, resultOf });
+  return sharedWrites(database, 'creates', { alone, together, inTransaction });
 }
 
 /** A change of one record, in the store's types. */
 export interface SharedUpdate {
   readonly filter: Fields;
   readonly update: Readonly<Record<string, Fields>>;
-  /** The new one of the record, if the update shares its command, which tells none. */
+  /** The new one of the record, if the update shares its command, which tells none; in the outcome, whatever it is. */
   readonly revision: number;
 }
 
-/** Changes records, and returns the new revision of each; undefined if none matched. */
-export function sharedUpdates(
-  model: Model<Fields>,
-  database: Database,
-): SharedWrites<SharedUpdate, number | undefined> {
+/** Changes records, each of which gets a new revision. */
+export function sharedUpdates(model: Model<Fields>, database: Database): SharedWrites<SharedUpdate> {
   const { collection } = model;
-  const resultOf = ({ revision }: SharedUpdate) => revision;
   const revised = ({ update, revision }: SharedUpdate) => ({
     ...update,
     $set: { ...update.$set, __v: revision },
   });
-  const alone = async ({ filter, update }: SharedUpdate) => {
+  const alone = async (statement: SharedUpdate) => {
+    const { filter, update } = statement;
     const options = { ...database.limits, projection: { __v: 1 }, returnDocument: 'after' } as const;
     const record = await collection.findOneAndUpdate(filter, { ...update, $inc: { __v: 1 } }, options);
-    return record?.__v as number | undefined;
+    return record ? { ...statement, revision: record.__v as number } : undefined;
   };
   // The server returns how many updates matched, but not which; only errors have a position. So an update
   // without a match is made to fail: as an upsert whose new record would have another identifier than its filter.
@@ -188,9 +183,9 @@ export function sharedUpdates(
       .map((one) => ({ q: one.filter, u: revised(one) }));
     if (updates.length > 0)
       await commandInTransaction(model, database, { update: collection.collectionName, updates });
-    return (one: SharedUpdate) => (matching.has(one) ? one.revision : undefined);
+    return (one: SharedUpdate) => (matching.has(one) ? one : undefined);
   };
-  return sharedWrites(database, 'updates', { alone, together, inTransaction, resultOf });
+  return sharedWrites(database, 'updates', { alone, together, inTransaction });
 }
 
 /** The statements whose filters differ by their identifiers alone. */
@@ -209,15 +204,7 @@ function byConditions(statements: readonly SharedUpdate[]) {
 /** Types of Mongoose whose values are cast and checked by themselves, without the record around them. */
 const SINGLE = new Set(['String', 'Number', 'Boolean', 'Date', 'ObjectId', 'Decimal128', 'BigInt', 'UUID']);
 
-/** The part of Mongoose's types that their declaration omits. */
-interface WithSetters {
-  readonly setters: readonly unknown[];
-}
-
-/**
- * Makes changes as Mongoose would carry them out, for commands that several of them share. Only for schemas without
- * custom code, and for fields of single values or lists of those.
- */
+/** Makes changes as Mongoose would, of fields of single values, or lists of those, in schemas without custom code. */
 export class PlainChanges {
   private readonly fields: ReadonlySet<string>;
   private readonly isStamped: boolean;
@@ -236,9 +223,8 @@ export class PlainChanges {
 
   /**
    * The statement of a change that fits, with the current time: a change that has waited must not set back the
-   * time of one that is acknowledged already.
+   * time of one that is acknowledged already. The words are stored unchecked.
    *
-   * @param words stored beside it, unchecked
    * @throws ValidationError of Mongoose if the schema rejects a value
    */
   async statementOf(
@@ -262,7 +248,9 @@ function isPlainField(schema: Schema, path: string): boolean {
   const type = schema.path(path);
   if (path.includes('.') || path === '_id' || path === 'updatedAt') return false;
   const single = entryTypeOf(type) ?? type;
-  const isSet = [type, single].some((one) => (one as SchemaType & WithSetters).setters.length > 0);
+  const isSet = [type, single].some(
+    (one) => (one as SchemaType & { setters: readonly unknown[] }).setters.length > 0,
+  );
   return SINGLE.has(single.instance) && !type.options.immutable && !isSet;
 }
 
@@ -290,16 +278,29 @@ export async function recordOfDocument(document: HydratedDocument<Fields> & With
   await document.validate();
   document.initializeTimestamps?.();
   document.set('__v', 0);
-  return document.toObject(AS_STORED);
+  return document.toObject({ depopulate: true });
 }
 
-/** Everything in the store's types, without what the schema computes for readers. */
-const AS_STORED = {
-  transform: false,
-  virtuals: false,
-  getters: false,
-  depopulate: true,
-  flattenDecimals: false,
-  useProjection: false,
-  flattenMaps: false,
-} as const;
+/** Condition that a change makes a difference; undefined if it has objects, which the database cannot compare by their values. */
+export function differing({ set = {}, unset = [] }: StoreChange): StoreFilter | undefined {
+  const values = Object.entries(set);
+  if (values.some(([, value]) => !isComparable(value))) return undefined;
+  return {
+    $or: [
+      ...values.map(([path, value]) => ({ [path]: { $ne: value } })),
+      ...unset.map((path) => ({ [path]: { $exists: true } })),
+    ],
+  };
+}
+
+function isComparable(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every((entry) => !Array.isArray(entry) && isComparable(entry));
+  return typeof value !== 'object' || value instanceof Date || value instanceof Types.ObjectId;
+}
+
+/** Whether a record is already as a change would make it. */
+export function hasAll(record: object, { set = {}, unset = [] }: StoreChange): boolean {
+  const isSame = ([path, value]: readonly [string, unknown]) =>
+    JSON.stringify(plain(valueAt(record, path))) === JSON.stringify(plain(value));
+  return [...Object.entries(set), ...unset.map((path) => [path, undefined] as const)].every(isSame);
+}

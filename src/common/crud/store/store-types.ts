@@ -1,5 +1,7 @@
 import type { Stored } from '../options/records.js';
 
+export type Fields = Record<string, unknown>;
+
 /** Values that a record must have, and MongoDB operators; `null` means that the field is absent. */
 export type StoreFilter = Readonly<Record<string, unknown>>;
 
@@ -24,10 +26,8 @@ export interface StoreRead {
   /** Paths to read besides `_id` and the revision. @default everything that the schema does not hide */
   readonly fields?: readonly string[];
   /**
-   * Predicates of ranges of the order, read one after another until the limit is reached. For a page, all of
-   * them together share the time limit of one operation.
-   *
-   * @default the whole order
+   * Predicates of ranges of the order, read one after another until the limit is reached, within the time limit of one
+   * operation. @default the whole order
    */
   readonly ranges?: readonly StoreFilter[];
   /** Unit: records. @default 0 */
@@ -38,13 +38,9 @@ export interface StoreRead {
 
 /** The record before and after an update, from one atomic operation; the same object if nothing has changed. */
 export interface Updated<Entity> {
-  /** The record that was replaced. */
   readonly previous: Stored<Entity>;
   readonly record: Stored<Entity>;
 }
-
-/** Members of a record, by their names. */
-export type Fields = Record<string, unknown>;
 
 /** The record that results from an update of another one: `$set`, then `$unset` and `$inc`, ignoring `$setOnInsert`. */
 export function applyChange<Entity>(
@@ -58,9 +54,8 @@ export function applyChange<Entity>(
   return record as Stored<Entity>;
 }
 
-/** The value at a dotted path. */
 export function valueAt(record: unknown, path: string): unknown {
-  return path.split('.').reduce((at, name) => (at as Record<string, unknown> | undefined)?.[name], record);
+  return path.split('.').reduce((at, name) => (at as Fields | undefined)?.[name], record);
 }
 
 /** Sets a nested value. The objects on the way are copied, so that the previous record is not changed. */
