@@ -283,11 +283,12 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
         crud,
         audit,
         search,
+        onRestricted: () => {
+          if (!definition.archive) documentRestriction(controller);
+        },
       });
       if (outbox) outboxes.add(outbox);
-      registry.add(resource, () => {
-        if (!definition.archive) documentRestriction(controller);
-      });
+      registry.add(resource);
       return resource;
     },
     inject: [

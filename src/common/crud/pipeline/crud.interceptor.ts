@@ -22,7 +22,7 @@ import type { ListQuery } from '../query/list-query.js';
 import { readBodyQuery } from '../query/read-body.js';
 import { isPageQuery, readQuery } from '../query/read-query.js';
 import { CrudRegistry, type CrudResource } from '../service/crud-resource.js';
-import { Expansion, isReadable } from '../service/readable-records.js';
+import { expand, isReadable } from '../service/readable-records.js';
 import { prefersRepresentation, reservePage, respond } from './respond.js';
 import { planOf, type RoutePlan } from './plan.js';
 import { permittedPart } from './replays.js';
@@ -82,7 +82,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
     context.reply = reply;
     context.isRecordUnread = route?.isUncustomised && !prefersRepresentation(request.headers.prefer);
     context.origin = { requestId: idOf(request), address: request.ip ?? '' };
-    resource.requireIndexes();
+    resource.parts.requireIndexes();
     let result: unknown;
     try {
       await read(call, resource);
@@ -94,8 +94,9 @@ export class CrudInterceptor extends IdempotencyInterceptor {
     } catch (error) {
       result = await recordOfEarlierAttempt(error, call, resource);
     }
-    const expand = context.query?.expand;
-    const expansion = expand && new Expansion(this.registry, scope, expand);
+    const references = context.query?.expand;
+    const expansion =
+      references && ((shown: readonly object[]) => expand(shown, references, scope, this.registry));
     const maySee = (record: Stored<object>) => isReadable(resource, scope, route?.action ?? 'get', record);
     const answered = await respond(result, { ...call, expansion, maySee });
     // Express asks the file what to do about an error; that of Nest sends a text.

@@ -14,7 +14,6 @@ import type { PageQuery } from '../query/list-query.js';
 import { type Page, pageIn, recordsOf } from '../query/pages.js';
 import { project } from '../query/read-query.js';
 import { type ResponseKind, returnsRecord, Shape, TAKES_QUERY } from '../routes/routes.js';
-import type { Expansion } from '../service/readable-records.js';
 import { bytesOf, followSize } from '../store/shared-reads.js';
 import { type Framing, inBatches, JSON_ARRAY, NDJSON, pageFraming, streamRecords } from './record-stream.js';
 import { CSV_TYPE, csvOf } from './csv.js';
@@ -37,8 +36,8 @@ type ListType = (typeof LIST_TYPES)[number];
 
 /** Context of a response. */
 export interface ResponseContext extends Call {
-  /** The references that the request expands. */
-  readonly expansion: Expansion | undefined;
+  /** Expands the references that the request names. */
+  readonly expansion: ((shown: readonly object[]) => Promise<void>) | undefined;
   /** Whether the caller may read a record that it has written. */
   readonly maySee: (record: Stored<object>) => Promise<boolean>;
 }
@@ -169,7 +168,7 @@ function shownOnce(record: Stored<object>, { onceFields }: ResponseContext): obj
 /** The records with the fields that the request asks for, and with its expanded references. */
 async function showAll(records: readonly Stored<object>[], context: ResponseContext): Promise<object[]> {
   const shown = records.map((record) => show(record, context));
-  await context.expansion?.expand(shown);
+  await context.expansion?.(shown);
   return shown;
 }
 

@@ -25,27 +25,19 @@ import { plain } from '../definition/output.js';
 import type { CrudAction } from '../options/crud-options.js';
 import { predicatesOf } from '../query/conditions.js';
 import type { ListQuery, ReadQuery } from '../query/list-query.js';
-import type { StoreFilter } from '../store/store-types.js';
+import type { Fields, StoreFilter } from '../store/store-types.js';
 
 /** Makes every predicate of a resource. No other code turns a scope into a filter. */
 export class Access {
   constructor(private readonly definition: CrudDefinition) {}
 
-  /**
-   * The values of the fields that isolate an action, in the store's types.
-   *
-   * @throws UnauthenticatedError, TenantRequiredError or ClaimRequiredError if the caller lacks one, and
-   * Error if the scope is not one
-   */
-  isolationValues(action: CrudAction, scope: TenantScope): Record<string, unknown> {
+  /** The values of the fields that isolate an action, in the store's types. @throws UnauthenticatedError or its like */
+  isolationValues(action: CrudAction, scope: TenantScope): Fields {
     return this.valuesOf(this.definition.isolation[action], scope);
   }
 
   /** A new record with the values of the fields that isolate its creation. A list gets its value as one more entry. */
-  isolated(
-    record: Readonly<Record<string, unknown>>,
-    isolationValues: Readonly<Record<string, unknown>>,
-  ): Record<string, unknown> {
+  isolated(record: Readonly<Fields>, isolationValues: Readonly<Fields>): Fields {
     const { schema } = this.definition;
     const values = Object.entries(isolationValues).map(([field, value]) => {
       if (!entryTypeOf(schema.path(field))) return [field, value] as const;
@@ -56,10 +48,7 @@ export class Access {
   }
 
   /** @throws ValidationError if a list of the record has no room for the entry that isolates it */
-  async requireRoom(
-    given: Readonly<Record<string, unknown>>,
-    isolated: Readonly<Record<string, unknown>>,
-  ): Promise<void> {
+  async requireRoom(given: Readonly<Fields>, isolated: Readonly<Fields>): Promise<void> {
     const { createReader } = this.definition;
     const lengthOf = (list: unknown) => (Array.isArray(list) ? list.length : 0);
     const full = createReader.fields.filter(({ name, schema: { maxItems = Infinity } }) => {
@@ -70,11 +59,7 @@ export class Access {
     await createReader.check(Object.fromEntries(full.map(({ name }) => [name, plain(isolated[name])])));
   }
 
-  /**
-   * The filter of the records that a caller can reach with an action.
-   *
-   * @throws UnauthenticatedError or its like if the scope lacks a value, and Error if there is no archive
-   */
+  /** The filter of the records that a caller can reach with an action. @throws UnauthenticatedError or its like */
   filter(
     action: CrudAction,
     scope: TenantScope,
@@ -97,10 +82,7 @@ export class Access {
     return predicates.length === 0 ? filter : { ...filter, $and: predicates };
   }
 
-  /**
-   * The filter of the records that a caller may read from another resource. It includes their parent only if the
-   * request names one; `Parents` decides whether that can be read.
-   */
+  /** The filter of what a caller may read from another resource, and of its parent if the request names one. */
   reading(scope: TenantScope): StoreFilter {
     return { ...this.there(), ...this.owned(scope) };
   }
@@ -124,19 +106,16 @@ export class Access {
     return { ...visible, ...(archived === 'only' ? archive.only : archive.live) };
   }
 
-  private valuesOf(sources: IsolationFields, scope: TenantScope): Record<string, unknown> {
+  private valuesOf(sources: IsolationFields, scope: TenantScope): Fields {
     assertScope(scope);
     return this.typedValues(sources, scope.valuesOf(sources));
   }
 
-  private typedValues(
-    sources: IsolationFields,
-    values: Readonly<Record<string, unknown>>,
-  ): Record<string, unknown> {
+  private typedValues(sources: IsolationFields, values: Readonly<Fields>): Fields {
     const typed = Object.entries(values).map(([field, value]): [string, unknown] => {
       const { alternatives, isList } = sources[field] ?? {};
       if (alternatives) {
-        const sets = value as Readonly<Record<string, unknown>>[];
+        const sets = value as Readonly<Fields>[];
         return [field, alternatives.map((fields, i) => this.typedValues(fields, sets[i] ?? {}))];
       }
       const several = isList ? [value].flat() : [value];
@@ -151,10 +130,7 @@ export class Access {
    *
    * @throws ForbiddenFieldError if the body names a value of others, ValidationError if it must name one
    */
-  chosen(
-    isolationValues: Readonly<Record<string, unknown>>,
-    input: Readonly<Record<string, unknown>>,
-  ): Record<string, unknown> {
+  chosen(isolationValues: Readonly<Fields>, input: Readonly<Fields>): Fields {
     const { inputFields, isolation: sources, schema } = this.definition;
     const values = Object.entries(isolationValues).map(([field, value]) => {
       if (!sources.create[field]?.isList) return [field, value];
@@ -168,7 +144,7 @@ export class Access {
       if (found.length > 1) throw new ValidationError([{ pointer, detail }]);
       return [field, found[0]];
     });
-    return Object.fromEntries(values) as Record<string, unknown>;
+    return Object.fromEntries(values) as Fields;
   }
 
   /** A value in the type that the store has for a field, or for the entries of a list. */
@@ -207,12 +183,7 @@ export function isIsolatedBy(schema: Schema, field: string, given: unknown, valu
   );
 }
 
-/**
- * The identifier of one record. Without this check, a missing id, such as that of a handler that misspells
- * its `@Param`, would match any record of the scope.
- *
- * @throws InvalidIdError
- */
+/** The identifier of one record. A missing one would match any record of the scope. @throws InvalidIdError */
 export function objectId(id: unknown): Types.ObjectId {
   if (id instanceof Types.ObjectId) return id;
   if (typeof id !== 'string' || !isObjectId(id)) throw new InvalidIdError('id');
@@ -223,8 +194,7 @@ export function objectId(id: unknown): Types.ObjectId {
 const SHORTEST_DECIMAL = /^(?!-0$)-?\d+(?:\.\d*[1-9])?$/;
 
 /**
- * A value in the type of a field; undefined if it has another type, however it could be converted. Never a cast: `1`,
- * `"1"` and `true` would be one account.
+ * A value in the type of a field; undefined if it has another type. Never a cast: `1`, `"1"` and `true` would be one account.
  *
  * @param isPath whether the value is a text that spells it
  */
@@ -238,7 +208,6 @@ function typedValue(type: SchemaType, value: unknown, isPath: boolean): unknown 
   return isDeepStrictEqual(isPath ? String(spelled) : spelled, shown(value)) ? found : undefined;
 }
 
-/** A value as responses show it. */
 function shown(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString();
   return plain(value instanceof mongo.Double ? value.value : value);

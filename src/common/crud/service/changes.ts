@@ -24,11 +24,7 @@ export function unchanged(filter: StoreFilter, { _id, __v }: Stored<object>): St
   return { ...filter, _id, __v: __v ?? null };
 }
 
-/** The values that have changed. */
-export function changedValues(
-  before: Readonly<Record<string, unknown>>,
-  after: Readonly<Record<string, unknown>>,
-): Record<string, unknown> {
+export function changedValues(before: Readonly<Fields>, after: Readonly<Fields>): Fields {
   return Object.fromEntries(
     Object.entries(after).filter(([name, value]) => !isDeepStrictEqual(before[name], value)),
   );
@@ -43,11 +39,7 @@ export function namesOf({ set, unset }: Required<StoreChange>): string[] {
   return [...Object.keys(set), ...unset].map((path) => path.split('.', 1)[0] ?? path);
 }
 
-/**
- * The change without the identifier that the record has anyway.
- *
- * @throws Error if the change affects what identifies the record or its revision
- */
+/** The change without the identifier that the record has anyway. @throws Error if it affects that or the revision */
 export function withoutIdentity(
   label: string,
   { set, unset }: Required<StoreChange>,
@@ -61,10 +53,7 @@ export function withoutIdentity(
   return change;
 }
 
-/**
- * @throws ValidationError if clients may set the field, and Error if not, if a change would move the record
- * out of the scope that the write was requested in
- */
+/** @throws ValidationError, or Error if no client may set the field, if a change would move the record out of its scope */
 export function requireSameScope(
   { access, definition }: { access: Access; definition: CrudDefinition },
   action: 'update' | 'del',
@@ -92,8 +81,7 @@ export function requireSameScope(
 /**
  * Of a text that may be empty, the store does not know that it is required.
  *
- * @throws ValidationError if a change takes away a field that the class of the record or that of its kind requires, and
- * Error if it sets one of another kind
+ * @throws ValidationError if a change takes away what is required, and Error if it sets a field of another kind
  */
 export function requireFields(
   definition: CrudDefinition,
@@ -147,7 +135,7 @@ function missingFields(
 ): string[] {
   return fieldsOf(entity).flatMap((field) => {
     const { name, nested } = field;
-    const value = (record as Record<string, unknown>)[name] ?? undefined;
+    const value = (record as Fields)[name] ?? undefined;
     const type = schema.path(stored + name) as (SchemaType & { schema?: Schema }) | undefined;
     if (value === undefined) return isLeftToCode(field, type) ? [shown + name] : [];
     if (!nested) return [];
@@ -206,7 +194,7 @@ export function planChange(
   changes: object,
   previous: object | undefined,
 ): Required<StoreChange> {
-  const set: Record<string, unknown> = {};
+  const set: Fields = {};
   const unset: string[] = [];
   const { kinds, schema, writeOnly, updateReader } = definition;
   const { [KIND]: kind } = (previous ?? {}) as Fields;

@@ -16,14 +16,13 @@ import { failFor, failIf } from '../options/checks.js';
 import { unreadableBy } from '../definition/events.js';
 import { Access } from './access.js';
 import { Parents, type RecordGuards } from './readable-records.js';
-import { Reads } from './reads.js';
 import { References } from './references.js';
 import type { Crud } from './crud.js';
 import type { UnitOfWork } from './unit-of-work.js';
 import { Writes } from './writes.js';
 
 /** What a resource is made of, besides its definition. */
-interface ResourceParts {
+export interface ResourceParts {
   readonly store: CrudStore<object>;
   readonly registry: Resources;
   readonly hooks: CrudHooks<object, object>;
@@ -39,6 +38,8 @@ interface ResourceParts {
   readonly crud: Crud;
   /** Undefined if the resource is not searched. */
   readonly search?: SearchIndex;
+  /** Called if another resource restricts the deletion of its records. */
+  readonly onRestricted: () => void;
 }
 
 /** A resource of a running application, which its service works with. */
@@ -49,36 +50,27 @@ export class CrudResource<
 > {
   readonly store: CrudStore<Entity>;
   readonly access: Access;
-  readonly reads: Reads<Entity, Create, Update>;
   readonly writes: Writes<Entity, Create, Update>;
   readonly references: References;
   /** Undefined if the resource is not nested below another one. */
   readonly parents?: Parents;
-  readonly guards: RecordGuards;
-  readonly bodyLimit: ResourceParts['bodyLimit'];
-  readonly requireIndexes: ResourceParts['requireIndexes'];
-  readonly crud: Crud;
-  readonly audit?: AuditTrail;
-  readonly search?: SearchIndex;
 
   constructor(
     readonly definition: CrudDefinition,
-    private readonly parts: ResourceParts,
+    readonly parts: ResourceParts,
   ) {
-    const { store, registry, hooks, events, key, guards, bodyLimit, requireIndexes, audit, crud, search } =
-      parts;
-    this.bodyLimit = bodyLimit;
-    this.requireIndexes = requireIndexes;
-    this.guards = guards;
-    this.audit = audit;
-    this.crud = crud;
-    this.search = search;
+    const { store, registry, hooks, events } = parts;
+    this.store = store as CrudStore<Entity>;
     this.access = new Access(definition);
     this.references = new References(definition, this.access, registry);
-    this.store = store as CrudStore<Entity>;
     if (definition.parent) this.parents = new Parents(definition.parent, this, registry);
-    this.reads = new Reads(this, key, registry);
     this.writes = new Writes(this, hooks, events);
+  }
+
+  /** The paths that a read needs to find out the parents of records. */
+  get parentFields(): readonly string[] {
+    const { parent } = this.definition;
+    return parent ? [parent.field as string] : [];
   }
 
   /** What reads the changes of the record that a filter finds: the class of its kind, if it has one. */
@@ -89,20 +81,18 @@ export class CrudResource<
 
   /** The same resource with a store in the transaction of a unit of work. */
   within({ database, resources, afterCommit }: UnitOfWork): CrudResource {
-    const { definition, parts, store, audit } = this;
+    const { definition, parts } = this;
     return new CrudResource(definition, {
       ...parts,
       registry: resources,
-      store: store.within(database),
-      audit: audit?.within(database, afterCommit),
+      store: parts.store.within(database),
+      audit: parts.audit?.within(database, afterCommit),
     });
   }
 }
 
-/** Where resources find each other. */
 export type Resources = Pick<CrudRegistry, 'of' | 'referrersOf'>;
 
-/** A resource that refers to another one. */
 interface Referrer {
   readonly resource: CrudResource;
   readonly reference: ReferenceDefinition;
@@ -113,18 +103,13 @@ interface Referrer {
 export class CrudRegistry implements OnApplicationBootstrap {
   private readonly resources = new Map<Type<object>, CrudResource>();
   private readonly referred = new Set<Type<object>>();
-  private readonly restricted = new Map<Type<object>, () => void>();
 
-  /**
-   * @param onRestricted called if another resource restricts the deletion of its records
-   * @throws Error if another resource has the same name, path or class name
-   */
-  add(resource: CrudResource, onRestricted: () => void): void {
+  /** @throws Error if another resource has the same name, path or class name */
+  add(resource: CrudResource): void {
     const { definition } = resource;
     for (const { definition: other } of this.resources.values()) rejectDuplicates(definition, other);
     this.resources.set(definition.entity, resource);
     for (const { to, onDelete } of definition.references) if (onDelete !== 'ignore') this.referred.add(to);
-    this.restricted.set(definition.entity, onRestricted);
   }
 
   /** @throws Error if the entity is not a resource of this application */
@@ -163,8 +148,9 @@ export class CrudRegistry implements OnApplicationBootstrap {
       for (const { to, path, onDelete } of references) {
         checkDecorator(definition, path, to, `references.${path}.to`);
         this.checkTarget(definition, to, `references.${path}.to`);
-        checkReferred(definition, this.of(to).definition, failFor(definition.options));
-        if (onDelete === 'restrict') this.restricted.get(to)?.();
+        const target = this.of(to);
+        checkReferred(definition, target.definition, failFor(definition.options));
+        if (onDelete === 'restrict') target.parts.onRestricted();
       }
     }
   }
@@ -174,10 +160,10 @@ export class CrudRegistry implements OnApplicationBootstrap {
     const { label } = resource.definition;
     let above: CrudResource | undefined = resource;
     for (; above; above = above.definition.parent && this.resources.get(above.definition.parent.entity)) {
-      const { definition, guards } = above;
+      const { definition, parts } = above;
       const reason =
         unreadableBy(definition, above === resource ? tenant : undefined) ??
-        (guards.areDeclared ? 'the controller has guards' : undefined);
+        (parts.guards.areDeclared ? 'the controller has guards' : undefined);
       if (reason === undefined) continue;
       const where = above === resource ? '' : ` of ${definition.label}`;
       throw new Error(

@@ -13,9 +13,11 @@ import type { Changes, CreateValues, Presented, Stored, UpdateValues } from '../
 import type { ListQuery, PageQuery, ReadQuery, Where } from '../query/list-query.js';
 import type { Page } from '../query/pages.js';
 import type { CrudStore } from '../store/crud.store.js';
-import type { AggregationStage, StoreChange, StoreFilter } from '../store/store-types.js';
+import type { AggregationStage, Fields, StoreChange, StoreFilter } from '../store/store-types.js';
 import { objectId } from './access.js';
 import type { CrudResource } from './crud-resource.js';
+import { readOf, readPage, rejectForeign, rejectSlow } from './reads.js';
+import { resolveReferred } from './referred-fields.js';
 import { assertWithin, currentUnit } from './unit-of-work.js';
 
 const OPTIONS = 'crud:service-options';
@@ -26,10 +28,9 @@ type RecordId = string | Types.ObjectId;
 /** Options of the verbs that take values. */
 export interface WriteOptions {
   /**
-   * Whether to check the values against the input class. Bodies that a route has already checked are not
-   * checked again. Code may also set fields that clients may not send; the schema checks those. This is not
-   * allowed in a request whose body no `@CrudAction` describes, because nobody can tell there which values
-   * came from the client.
+   * Whether to check the values against the input class, unless a route has done so. Code may also set fields that
+   * clients may not send, which the schema checks; not in a request whose body no `@CrudAction` describes, since
+   * nobody knows there which values came from the client.
    *
    * @default true
    */
@@ -56,11 +57,7 @@ interface Unread {
 
 /** Options of a change made by code. */
 export interface ChangeOptions extends ConditionalOptions, Pick<ReadQuery, 'archived'> {
-  /**
-   * Condition on the record, checked by the command that makes the change; in values of the store.
-   *
-   * @default none
-   */
+  /** Condition on the record in values of the store, checked by the command that makes the change. @default none */
   where?: StoreFilter;
 }
 
@@ -74,6 +71,10 @@ export interface ArchiveOptions extends ConditionalOptions {
  * The verbs of a resource. The first argument of each is the caller's scope: the caller can neither see nor
  * change records outside it, and a scope that lacks a value is rejected. Extend `CrudService.for(options)` to
  * replace individual verbs or add your own.
+ *
+ * Reads throw QueryTooSlowError if the database cannot answer in time. Verbs with an identifier throw
+ * RecordNotFoundError if no record of the scope has it, and PreconditionFailedError if the record has none of the
+ * required ETags.
  */
 export class CrudService<Entity extends object, Create extends object, Update extends object = Create> {
   /** Injected after the constructor has run. */
@@ -103,44 +104,39 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     return ResourceService;
   }
 
-  /**
-   * Every record that the query selects, read from the database as it is consumed. @default every record,
-   * newest first
-   *
-   * @throws QueryTooSlowError if the database cannot find the first ones in time
-   */
+  /** Every record that the query selects, read from the database as it is consumed. @default all, newest first */
   async *list(
     scope: TenantScope,
     query: ListQuery = {},
     options: ReadOptions = {},
   ): AsyncGenerator<Stored<Entity>, void, undefined> {
-    yield* this.resource.reads.list(scope, narrowed(query, options));
+    const { filter } = await this.#select('get', scope, query, options);
+    try {
+      yield* this.store.find(filter, readOf(this.resource.definition, query));
+    } catch (error) {
+      rejectSlow(error);
+    }
   }
 
   /**
    * One page of the list, the total number of records, and the cursors of the previous and next page.
    *
    * @throws ValidationError if `after` or `before` is not a cursor of this list
-   * @throws QueryTooSlowError if the database cannot find the records in time
    */
   async page(scope: TenantScope, query: PageQuery, options: ReadOptions = {}): Promise<Page<Stored<Entity>>> {
-    return this.resource.reads.page(scope, narrowed(query, options));
+    return readPage(this.resource, await this.#select('get', scope, query, options), query);
   }
 
-  /**
-   * The number of records that the query selects, regardless of the page.
-   *
-   * @throws QueryTooSlowError if the database cannot count them in time
-   */
+  /** The number of records that the query selects, regardless of the page. */
   async count(scope: TenantScope, query: ListQuery = {}, options: ReadOptions = {}): Promise<number> {
-    return this.resource.reads.count(scope, narrowed(query, options));
+    const { filter } = await this.#select('count', scope, query, options);
+    return this.store.count(filter).catch(rejectSlow);
   }
 
-  /** @throws RecordNotFoundError if no record of the scope has the id */
   async get(scope: TenantScope, id: RecordId, query: ReadQuery = {}): Promise<Stored<Entity>> {
     await this.requireParent('get', scope);
     const filter = this.filterOf('get', scope, objectId(id), query);
-    const { fields } = this.resource.reads.readOf(query);
+    const { fields } = readOf(this.resource.definition, query);
     const record = await this.store.findOne(filter, fields);
     return record ?? this.throwNotFound();
   }
@@ -163,7 +159,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
       ? input
       : ((await createReader.read(input, this.#reading(scope, input))) as Create);
     await this.requireParent('create', scope);
-    const chosen = this.resource.access.chosen(isolationValues, checked as Readonly<Record<string, unknown>>);
+    const chosen = this.resource.access.chosen(isolationValues, checked as Readonly<Fields>);
     return this.resource.writes.create(scope, checked, chosen);
   }
 
@@ -171,8 +167,6 @@ export class CrudService<Entity extends object, Create extends object, Update ex
    * Changes the given fields. Null removes an optional field or resets it to its default; objects are merged
    * (RFC 7396).
    *
-   * @throws RecordNotFoundError if no record of the scope has the id
-   * @throws PreconditionFailedError if the record does not have one of the required ETags
    * @throws ValidationError if the input class or the schema rejects the result
    */
   async update(
@@ -196,8 +190,6 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   /**
    * Removes the record for good and returns it; archives it if the resource has an archive.
    *
-   * @throws RecordNotFoundError if no record of the scope has the id
-   * @throws PreconditionFailedError if the record does not have one of the required ETags
    * @throws StillReferencedError if a reference restricts the deletion
    */
   async del(scope: TenantScope, id: RecordId, options: ConditionalOptions = {}): Promise<Stored<Entity>> {
@@ -224,8 +216,6 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   /**
    * Restores an archived record, runs the update hooks, and returns it.
    *
-   * @throws RecordNotFoundError if no archived record of the scope has the id
-   * @throws PreconditionFailedError if the record does not have one of the required ETags
    * @throws DuplicateValueError if a live record has taken one of its unique values
    */
   async restore(scope: TenantScope, id: RecordId, options: ConditionalOptions = {}): Promise<Stored<Entity>> {
@@ -239,9 +229,6 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   /**
    * Removes an archived record for good, runs the delete hooks, and returns it. Subscribers, who were told when it
    * was archived, are not told again.
-   *
-   * @throws RecordNotFoundError if no archived record of the scope has the id
-   * @throws PreconditionFailedError if the record does not have one of the required ETags
    */
   async purge(scope: TenantScope, id: RecordId, options: ConditionalOptions = {}): Promise<Stored<Entity>> {
     this.requireArchive();
@@ -250,12 +237,9 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     return (await this.#write('del', scope, id, reach, remove)) ?? this.throwNotFound();
   }
 
-  /**
-   * Carries out a unit of work: writes of any resources that happen all at once, or not at all. The same as
-   * `atomically` of Crud, where everything about it is said.
-   */
+  /** Carries out a unit of work: writes that happen all at once, or not at all; see `atomically` of Crud. */
   async atomically<T>(scope: TenantScope, work: (scope: TenantScope) => Promise<T>): Promise<T> {
-    return this.outside.crud.atomically(scope, work);
+    return this.outside.parts.crud.atomically(scope, work);
   }
 
   /** The resource; inside a unit of work with a store that is part of it. */
@@ -274,7 +258,6 @@ export class CrudService<Entity extends object, Create extends object, Update ex
    * one operation. Its stages see hidden fields, too.
    *
    * @param stages of MongoDB, without those that read or write other collections
-   * @throws QueryTooSlowError if the database cannot carry it out in time
    */
   protected async aggregate<Result extends object>(
     scope: TenantScope,
@@ -282,7 +265,9 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     query: ListQuery = {},
     options: ReadOptions = {},
   ): Promise<Result[]> {
-    return this.resource.reads.aggregate(scope, stages, narrowed(query, options));
+    rejectForeign(stages);
+    const { filter } = await this.#select('get', scope, query, options);
+    return this.store.aggregate<Result>(filter, stages).catch(rejectSlow);
   }
 
   /** A record as the caller sees it, for the response of another route or a message. */
@@ -312,10 +297,8 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /**
-   * Checks that the caller can read the parent, if the resource has one. A request is checked before its
-   * handler runs; a scope made in code needs this before {@link CrudService.filterOf}.
-   *
-   * @throws RecordNotFoundError if the caller cannot read it
+   * Checks that the caller can read the parent, if the resource has one, or throws RecordNotFoundError. A request is
+   * checked before its handler runs; a scope made in code needs this before {@link CrudService.filterOf}.
    */
   protected async requireParent(action: CrudAction, scope: TenantScope): Promise<void> {
     assertWithin(scope);
@@ -323,11 +306,9 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   }
 
   /**
-   * The filter of the records that a caller can reach with an action. Includes archived records only if you
-   * ask for them.
+   * The filter of the records that a caller can reach with an action; of archived ones if you ask for them.
    *
-   * @throws UnauthenticatedError or its like if the scope lacks a value, and Error if nobody has checked that
-   * the caller can read the parent
+   * @throws Error if nobody has checked that the caller can read the parent
    */
   protected filterOf(
     action: CrudAction,
@@ -340,12 +321,22 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     return filter;
   }
 
+  /** The filter of the records that a query selects, and what it asks for, before fields of other records are looked up. */
+  async #select(action: 'get' | 'count', scope: TenantScope, query: ListQuery, { and = [] }: ReadOptions) {
+    const { access, definition, parents, parts } = this.resource;
+    assertWithin(scope);
+    const conditions = [...(query.conditions ?? []), ...and];
+    const asked = access.listing(action, scope, { ...query, conditions });
+    await parents?.require(action, scope);
+    if (query.search) await parts.search?.require();
+    if (!definition.query.isReferring) return { filter: asked, asked };
+    const resolved = await resolveReferred(conditions, scope, parts.registry).catch(rejectSlow);
+    return { filter: access.listing(action, scope, { ...query, conditions: resolved }), asked };
+  }
+
   /**
    * Carries out a write of a record, if it has the tags that the request requires. Later writes of the request do not ask
    * again: a precondition is about the record as the request found it (RFC 9110, section 13.2).
-   *
-   * @param write gets the filter of the record; false or undefined if none matched
-   * @throws PreconditionFailedError if there is a record without these tags
    */
   async #write<T>(
     action: 'update' | 'del',
@@ -393,10 +384,6 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   private throwNotFound(): never {
     throw new RecordNotFoundError(this.resource.definition.label);
   }
-}
-
-function narrowed<Query extends ListQuery>(query: Query, { and = [] }: ReadOptions): Query {
-  return and.length === 0 ? query : { ...query, conditions: [...(query.conditions ?? []), ...and] };
 }
 
 /** The options that `CrudService.for` made a service class from. */

@@ -25,10 +25,7 @@ const REPEATED = { maxInAll: Infinity, maxPerClient: 1 };
 /** How long the end of an attempt waits for operations that are under way. Unit: milliseconds. */
 const SETTLE_MS = 300;
 
-/**
- * Carries out units of work: writes of any resources that happen all at once, or not at all. Needs a replica set, or
- * the embedded database.
- */
+/** Carries out units of work. Needs a replica set, or the embedded database. */
 @Injectable()
 export class Crud {
   private readonly repeated = new FairShare(REPEATED);
@@ -39,7 +36,7 @@ export class Crud {
   ) {}
 
   /**
-   * Carries out a unit of work:
+   * Carries out a unit of work: writes of any resources that happen all at once, or not at all.
    *
    * ```ts
    * await crud.atomically(scope, async (work) => {
@@ -53,12 +50,9 @@ export class Crud {
    * nothing was ever there. A verb that the database rejects, such as a duplicate, ends the unit. Inside the function,
    * verbs with another scope throw. A unit inside of another one is part of that, and what it throws ends both.
    *
-   * @param work may run several times, since another writer may change what it has read. It should do nothing
-   * besides calling verbs
-   * @returns what the function returns
+   * @param work may run again, since others may change what it has read: it should do nothing but call verbs
    * @throws DomainError `TRANSACTIONS_UNAVAILABLE` if the database is a standalone server
-   * @throws DatabaseTooSlowError if the unit takes longer than 4.5 seconds, for example since others were faster
-   * all the time
+   * @throws DatabaseTooSlowError if the unit takes longer than 4.5 seconds, as when others were faster all the time
    */
   async atomically<T>(scope: TenantScope, work: (scope: TenantScope) => Promise<T>): Promise<T> {
     assertWithin(scope);

@@ -123,11 +123,7 @@ function changedPaths(schema: Schema, before: Fields, after: Fields, parent = ''
   });
 }
 
-/**
- * Removes what a hook has set to nothing in the entries of a changed list or map.
- *
- * @throws ValidationError if an entry lacks a hidden member, which would be lost
- */
+/** Removes hidden members that a hook set to nothing in changed entries. @throws ValidationError if one would be lost */
 function requireHidden(type: SchemaType, path: string, value: unknown): void {
   const schema = schemaOf(type);
   if (!schema) return;
@@ -148,10 +144,7 @@ function entriesOf(value: unknown): unknown[] {
   return isPlainObject(value) ? Object.values(value) : [];
 }
 
-/**
- * The changes with the bytes of a record in place of their base64, in which a hook sees them: Mongoose would
- * store that text.
- */
+/** The changes with the bytes of a record in place of their base64, which a hook sees and Mongoose would store. */
 function withBytes(changes: readonly PathChange[], record: object): readonly PathChange[] {
   if (changes.length === 0) return changes;
   const known = new Map(bytesIn(record).map((bytes) => [plain(bytes), bytes]));

@@ -7,17 +7,14 @@ import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-def
 import type { CrudAction } from '../options/crud-options.js';
 import { isReadBy } from '../definition/entity-tags.js';
 import type { Stored } from '../options/records.js';
-import type { StoreFilter } from '../store/store-types.js';
+import type { Fields, StoreFilter } from '../store/store-types.js';
 import type { CrudResource, Resources } from './crud-resource.js';
 
 /** The guards of the route that gets one record. */
 export interface RecordGuards {
   /** Whether the route has any besides that of the generator. */
   readonly areDeclared: boolean;
-  /**
-   * The records that they let the sender of a request get. Without such a route, none, unless they are read
-   * as parents.
-   */
+  /** The records that they let the sender of a request get. Without such a route, none but parents. */
   permitted<T extends Stored<object>>(
     scope: TenantScope,
     records: readonly T[],
@@ -35,27 +32,34 @@ interface Reading {
 }
 
 /**
- * The records of a resource, among the given ones, that a caller may read: in its scope, below parents that
- * it may also read, and as the guards of their own route decide. Takes one query, and one more per level of
- * parents.
+ * The records of a resource, among the given ones, that a caller may read: in its scope, below parents that it may
+ * also read, and as the guards of their own route decide. Takes one query, and one more per level of parents.
  *
  * @param ids identifiers, possibly repeated; invalid ones name no record
- * @throws UnauthenticatedError or its like if the caller lacks a value that the resource is isolated by
+ * @throws UnauthenticatedError or its like
  */
 export async function readableRecords(
-  { access, definition, guards, parents, store }: CrudResource,
+  resource: CrudResource,
   scope: TenantScope,
   ids: Iterable<unknown>,
   { filter = {}, idsOnly = false, asParents = false }: Reading = {},
 ): Promise<readonly Stored<object>[]> {
-  const reading = { ...access.reading(scope), ...filter };
+  const reading = { ...resource.access.reading(scope), ...filter };
   const named = [...new Set([...ids].map(String))].filter(isObjectId).map((id) => new Types.ObjectId(id));
   if (named.length === 0) return [];
-  const parentField = definition.parent ? [definition.parent.field as string] : [];
-  const fields = idsOnly ? parentField : undefined;
-  const records = await store.findByIds(named, reading, fields);
+  const records = await resource.store.findByIds(named, reading, idsOnly ? resource.parentFields : undefined);
+  return permitted(resource, scope, records, asParents);
+}
+
+/** Those of some records in a caller's scope that are below parents that it may read, and that the guards permit. */
+export async function permitted<T extends Stored<object>>(
+  { parents, parts }: CrudResource,
+  scope: TenantScope,
+  records: readonly T[],
+  asParents = false,
+): Promise<readonly T[]> {
   const reached = parents ? await parents.readable(scope, records) : records;
-  return guards.permitted(scope, reached, asParents);
+  return parts.guards.permitted(scope, reached, asParents);
 }
 
 /** Ensures that a nested resource is reached only through a parent that the caller can read. */
@@ -95,14 +99,11 @@ export class Parents {
     return this.child.access.isolationValues(action, scope)[this.parent.field];
   }
 
-  /**
-   * Those records all of whose ancestors the caller can read, since each level may be isolated by other
-   * fields. One query per level.
-   */
+  /** Those records all of whose ancestors the caller can read: each level may be isolated by other fields. */
   async readable<T extends object>(scope: TenantScope, records: readonly T[]): Promise<readonly T[]> {
     const { entity, field } = this.parent;
     const above = this.registry.of(entity);
-    const idOf = (record: T) => String((record as Record<string, unknown>)[field]).toLowerCase();
+    const idOf = (record: T) => String((record as Fields)[field]).toLowerCase();
     const reading = { idsOnly: true, asParents: true };
     const found = await readableRecords(above, scope, records.map(idOf), reading);
     const ids = new Set(found.map(({ _id }) => _id.toHexString()));
@@ -119,7 +120,7 @@ export async function isReadable(
 ): Promise<boolean> {
   if (resource.definition.disabled.has('get')) return false;
   const reading = isReadBy(resource.definition, action)
-    ? resource.guards.permitted(scope, [record])
+    ? resource.parts.guards.permitted(scope, [record])
     : readableRecords(resource, scope, [record._id], { idsOnly: true });
   return (await reading.catch(noneIfRejected)).length > 0;
 }
@@ -162,38 +163,27 @@ export function placesIn(
 }
 
 /**
- * Replaces the identifiers of references with the records they refer to. It starts from what clients see, so
- * a hidden identifier is never followed, and goes only one level deep, so references may be circular.
+ * Replaces the identifiers of references in shown records with the records that the caller may read, as that caller sees
+ * them, with one query per reference. It starts from what clients see, so a hidden identifier is never followed.
  */
-export class Expansion {
-  constructor(
-    private readonly registry: Resources,
-    private readonly scope: TenantScope,
-    private readonly references: readonly ReferenceDefinition[],
-  ) {}
-
-  /** Changes shown records in place, with one query per reference, whatever the number of records. */
-  async expand(shown: readonly object[]): Promise<void> {
-    await Promise.all(
-      this.references.map(async ({ path, to }) => {
-        const places = placesIn({ shown }, 'shown', path.split('.'), '');
-        const ids = places.map(({ id }) => id);
-        const targets = await this.targetsOf(this.registry.of(to), ids);
-        for (const { holder, key, id } of places) holder[key] = targets.get(id) ?? holder[key];
-      }),
-    );
-  }
-
-  /** The records that the caller may read, as that caller sees them, by identifier. */
-  private async targetsOf(
-    target: CrudResource,
-    ids: readonly string[],
-  ): Promise<ReadonlyMap<string, object>> {
-    if (target.definition.disabled.has('get') || ids.length === 0) return new Map();
-    const records = await readableRecords(target, this.scope, ids).catch(noneIfRejected);
-    const { caller } = this.scope;
-    return new Map(
-      records.map((record) => [record._id.toHexString(), target.definition.present(record, caller)]),
-    );
-  }
+export async function expand(
+  shown: readonly object[],
+  references: readonly ReferenceDefinition[],
+  scope: TenantScope,
+  registry: Resources,
+): Promise<void> {
+  await Promise.all(
+    references.map(async ({ path, to }) => {
+      const target = registry.of(to);
+      const { definition } = target;
+      const places = placesIn({ shown }, 'shown', path.split('.'), '');
+      if (definition.disabled.has('get') || places.length === 0) return;
+      const ids = places.map(({ id }) => id);
+      const records = await readableRecords(target, scope, ids).catch(noneIfRejected);
+      const targets = new Map(
+        records.map((record) => [record._id.toHexString(), definition.present(record, scope.caller)]),
+      );
+      for (const { holder, key, id } of places) holder[key] = targets.get(id) ?? holder[key];
+    }),
+  );
 }

@@ -14,7 +14,7 @@ import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { Stored } from '../options/records.js';
-import type { StoreFilter } from '../store/store-types.js';
+import type { Fields, StoreFilter } from '../store/store-types.js';
 import type { Hold } from '../store/reference-holds.js';
 import type { Access } from './access.js';
 import type { CrudResource, Resources } from './crud-resource.js';
@@ -41,16 +41,8 @@ export class References {
     private readonly registry: Resources,
   ) {}
 
-  /**
-   * Checks new values, by their dotted paths.
-   *
-   * @throws ValidationError that names each reference to a record that the caller cannot use
-   */
-  async check(
-    action: CrudAction,
-    scope: TenantScope,
-    values: Readonly<Record<string, unknown>>,
-  ): Promise<void> {
+  /** @throws ValidationError that names each reference of new values, by dotted path, that the caller cannot use */
+  async check(action: CrudAction, scope: TenantScope, values: Readonly<Fields>): Promise<void> {
     const violations: Violation[] = [];
     for (const reference of this.definition.references) {
       if (reference.check === false) continue;
@@ -118,8 +110,7 @@ export class References {
    * Prepares the deletion of a record: rejects it if a reference restricts it, then deletes or unlinks the
    * records that refer to it. If the process ends in between, the record is still there.
    *
-   * @param outer records whose removal includes this one: they are removed anyway, and their referrers are
-   * checked already
+   * @param outer records whose removal includes this one: their referrers are checked already
    * @throws StillReferencedError before anything has been changed
    */
   async release(id: Types.ObjectId, whole: TenantScope, outer: ReadonlySet<string>): Promise<void> {
@@ -134,7 +125,8 @@ export class References {
         // The record may have been changed since it was read, and refer to another one.
         const filter = { _id, [reference.path]: id };
         const scope = unrestrictedScope(whole.caller);
-        const isSecret = resource.audit !== undefined && !(await canRead(resource, cause, { _id }));
+        const isSecret =
+          resource.definition.audit !== undefined && !(await canRead(resource, cause, { _id }));
         Object.assign(scope.context, { origin, unit, cause, isSecret });
         if (reference.onDelete === 'cascade') await resource.writes.remove(scope, filter, within);
         else await resource.writes.unlink(scope, filter, reference.path, id);
@@ -158,14 +150,14 @@ export class References {
   }
 
   /** The isolation fields that this write and the target have in common. */
-  private sharedScope(target: CrudResource, action: CrudAction, scope: TenantScope): Record<string, unknown> {
+  private sharedScope(target: CrudResource, action: CrudAction, scope: TenantScope): Fields {
     const fields = Object.entries(this.access.isolationValues(action, scope));
     return Object.fromEntries(fields.filter(([field]) => target.definition.schema.path(field)));
   }
 
   /**
-   * Records that the caller cannot read do not restrict: a 409 would tell of them, and they would let their
-   * owner keep the record for ever.
+   * Records that the caller cannot read do not restrict: a 409 would tell of them, and their owner could keep the
+   * record for ever.
    *
    * @param isDeep whether to also check the records that a cascade would delete
    */
@@ -196,7 +188,7 @@ const BATCH = 100;
 
 /** Whether a caller can read one of the records, archived ones included. */
 async function canRead(
-  { access, definition, parents, store }: CrudResource,
+  { access, parentFields, parents, store }: CrudResource,
   scope: TenantScope,
   filter: StoreFilter,
 ): Promise<boolean> {
@@ -209,10 +201,10 @@ async function canRead(
     if (scope.request) throw error;
     owned = filter;
   }
-  if (!definition.parent || !parents) return store.exists(owned);
+  if (!parents) return store.exists(owned);
   const batch: Stored<object>[] = [];
   const isReadable = async () => (await parents.readable(scope, batch.splice(0))).length > 0;
-  for await (const record of store.find(owned, { fields: [definition.parent.field as string] })) {
+  for await (const record of store.find(owned, { fields: parentFields })) {
     batch.push(record);
     if (batch.length === BATCH && (await isReadable())) return true;
   }

@@ -6,16 +6,15 @@ import { predicatesOf } from '../query/conditions.js';
 import type { Condition, Where } from '../query/list-query.js';
 import type { Stored } from '../options/records.js';
 import type { Resources } from './crud-resource.js';
-import { isRejection } from './readable-records.js';
+import { isRejection, permitted } from './readable-records.js';
 
 /** Maximum number of referred records that a condition may match. */
 const MAX_REFERRED = 1_000;
 
 /**
  * The conditions with those on fields of referred records replaced by conditions on the references themselves: they
- * refer to a record that the caller may read and that matches.
+ * refer to a record that the caller may read and that matches. The same ones if none is of that kind.
  *
- * @returns the same conditions if none is of that kind
  * @throws QueryTooBroadError if too many referred records match one
  */
 export async function resolveReferred(
@@ -65,16 +64,15 @@ async function matching(
   scope: TenantScope,
   registry: Resources,
 ): Promise<readonly Types.ObjectId[]> {
-  const { access, definition, guards, parents, store } = registry.of(reference.to);
+  const target = registry.of(reference.to);
   try {
-    const filter = { ...access.reading(scope), $and: predicatesOf({ conditions: [condition] }) };
-    const fields = definition.parent ? [definition.parent.field as string] : [];
+    const filter = { ...target.access.reading(scope), $and: predicatesOf({ conditions: [condition] }) };
     const found: Stored<object>[] = [];
-    for await (const record of store.find(filter, { fields, limit: MAX_REFERRED + 1 })) found.push(record);
+    const read = { fields: target.parentFields, limit: MAX_REFERRED + 1 };
+    for await (const record of target.store.find(filter, read)) found.push(record);
     if (found.length > MAX_REFERRED)
       throw new QueryTooBroadError(`${reference.path}.${condition.field.path}`, MAX_REFERRED);
-    const reached = parents ? await parents.readable(scope, found) : found;
-    return (await guards.permitted(scope, reached)).map(({ _id }) => _id);
+    return (await permitted(target, scope, found)).map(({ _id }) => _id);
   } catch (error) {
     if (isRejection(error) && !(error instanceof QueryTooBroadError)) return [];
     throw error;

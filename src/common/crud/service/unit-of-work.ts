@@ -31,10 +31,7 @@ export class UnitOfWork {
   /** What has ended the transaction: an error of the database, the time limit, or its end. */
   ended: unknown;
 
-  /**
-   * @param outer the scope that the unit was asked for with
-   * @param reservation of the identifiers of its records, if its request has an idempotency key
-   */
+  /** @param reservation of the identifiers of its records, if its request has an idempotency key */
   constructor(
     database: Database,
     session: mongo.ClientSession,
@@ -131,11 +128,7 @@ export class UnitOfWork {
   }
 }
 
-/**
- * Checks that a scope belongs to the unit of work that the running code is part of, if any.
- *
- * @throws Error that names the mistake
- */
+/** @throws Error if a scope does not belong to the unit of work that the running code is part of, if any */
 export function assertWithin(scope: TenantScope): void {
   assertScope(scope);
   const { unit } = scope.context;

@@ -46,10 +46,7 @@ interface ChangeContext {
   readonly needsRecord?: boolean;
 }
 
-/**
- * Carries out the writes of a resource: hooks, references, the one atomic command, events. Filters come from
- * `Access`.
- */
+/** Carries out the writes of a resource: hooks, references, the one atomic command, events. */
 export class Writes<Entity extends object, Create extends object, Update extends object> {
   constructor(
     private readonly resource: CrudResource<Entity, Create, Update>,
@@ -57,12 +54,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     private readonly events: EntityEventPublisher,
   ) {}
 
-  /**
-   * Stores a record with the input and the scope's fields, and runs the create hooks; only once per
-   * idempotency key.
-   *
-   * @param isolationValues values of the fields that isolate the create
-   */
+  /** Stores a record with the input and the fields that isolate it, and runs the hooks; once per idempotency key. */
   async create(scope: TenantScope, input: Create, isolationValues: Fields): Promise<Stored<Entity>> {
     const { reservation } = scope.context;
     const insert = (id?: Types.ObjectId) => this.insert(scope, input, isolationValues, id);
@@ -92,14 +84,13 @@ export class Writes<Entity extends object, Create extends object, Update extends
     change: Required<StoreChange>,
     action: UpdateAction,
   ): Promise<Stored<Entity> | undefined> {
-    return this.update(scope, filter, false, () => Promise.resolve(change), { action });
+    return this.update(scope, filter, false, () => change, { action });
   }
 
   /**
    * {@link Writes.change} by a merge patch (RFC 7396).
    *
-   * @param isUnread whether nobody needs more of the record than its revision. If nothing else needs it either, no
-   * more is read, and concurrent changes share a command
+   * @param isUnread whether the caller needs only the revision. If nobody needs more, concurrent changes share a command
    */
   async patch(
     scope: TenantScope,
@@ -112,7 +103,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       const shown = previous && definition.presenter.present(previous);
       const merged = shown && mergedFields(definition, changes, shown);
       if (merged) {
-        rejectGrowth(this.resource.bodyLimit(), shown, merged);
+        rejectGrowth(this.resource.parts.bodyLimit(), shown, merged);
         await definition.updateReader.of(previous).check(merged);
       }
       return planChange(definition, changes, previous);
@@ -121,23 +112,20 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return this.update(scope, filter, needsPrevious(changes), plan, { changes, needsRecord });
   }
 
-  /**
-   * Removes a reference (the field, or the entry of a list) from the record that matches, and runs the update
-   * hooks.
-   */
+  /** Removes a reference, a field or an entry of a list, from the record that matches, and runs the update hooks. */
   async unlink(
     scope: TenantScope,
     filter: StoreFilter,
     path: string,
     id: Types.ObjectId,
   ): Promise<Stored<Entity> | undefined> {
-    if (this.resource.definition.schema.path(path).instance !== 'Array')
-      return this.change(scope, filter, { set: {}, unset: [path] }, 'update');
+    const isList = this.resource.definition.schema.path(path).instance === 'Array';
     const plan = (previous: Stored<Entity> | undefined) => {
+      if (!isList) return { set: {}, unset: [path] };
       const others = [valueAt(previous, path) ?? []].flat().filter((entry) => String(entry) !== String(id));
-      return Promise.resolve({ set: { [path]: others }, unset: [] });
+      return { set: { [path]: others }, unset: [] };
     };
-    return this.update(scope, filter, true, plan, { unlinks: true });
+    return this.update(scope, filter, isList, plan, { unlinks: true });
   }
 
   /**
@@ -182,8 +170,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     const given = Object.fromEntries(entries);
     const values = access.isolated(given, isolationValues);
     await access.requireRoom(given, values);
-    // Before the hook, which may look up the referenced records, and again after it, for references that it
-    // set.
+    // Before the hook, which may look up the referenced records, and again after it, for those that it set.
     await references.check('create', scope, values);
     let record = values;
     if (this.has('beforeCreate')) {
@@ -220,16 +207,16 @@ export class Writes<Entity extends object, Create extends object, Update extends
   }
 
   private needsRecord(changes: object): boolean {
-    const { audit, definition } = this.resource;
-    const isTold = definition.events !== undefined || audit !== undefined || this.isHeard('afterUpdate');
-    return isTold || this.has('beforeUpdate') || definition.kinds !== undefined || needsPrevious(changes);
+    const { audit, events, kinds } = this.resource.definition;
+    const isTold = events !== undefined || audit !== undefined || this.isHeard('afterUpdate');
+    return isTold || this.has('beforeUpdate') || kinds !== undefined || needsPrevious(changes);
   }
 
   private async update(
     scope: TenantScope,
     filter: StoreFilter,
     isRelative: boolean,
-    plan: (previous: Stored<Entity> | undefined) => Promise<Required<StoreChange>>,
+    plan: (previous: Stored<Entity> | undefined) => Required<StoreChange> | Promise<Required<StoreChange>>,
     { action = 'update', changes = {}, unlinks = false, needsRecord = true }: ChangeContext,
   ): Promise<Stored<Entity> | undefined> {
     const { definition, references, store } = this.resource;
@@ -300,7 +287,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     write: () => Promise<T>,
     begun?: () => void,
   ): Promise<T> {
-    const { audit } = this.resource;
+    const { audit } = this.resource.parts;
     return audit ? audit.around({ scope, record: id as Types.ObjectId, entry }, write, begun) : write();
   }
 
@@ -325,11 +312,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     });
   }
 
-  /**
-   * Runs an after-hook and emits its event, if anyone hears it; never rejects.
-   *
-   * @param more what the hook gets besides the event
-   */
+  /** Runs an after-hook, with more than the event, and emits that, if anyone hears it; never rejects. */
   private async announce(
     name: AfterHook,
     scope: TenantScope,
