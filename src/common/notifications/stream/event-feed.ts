@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { pause } from '../../database/index.js';
 import { OUTAGE } from '../../errors/index.js';
 import { EventLog } from '../log/event-log.js';
+import type { EventStream } from './event-stream.js';
 
 /** Settings of live streams. */
 export interface StreamOptions {
@@ -27,29 +28,19 @@ export const STREAM_DEFAULTS: StreamOptions = Object.freeze({
   maxStallMs: 30_000,
 });
 
-/** Maximum number of events to look at by one command. */
-const STEP = 1_000;
-
-/** A follower of one tenant's events. */
-export interface Follower {
-  /** The log has new events of the tenant. */
-  wake(): void;
-  /** Ends the stream, with a comment that gives the reason. */
-  end(reason: string): void;
-}
+/** Maximum number of new events whose tenants are looked up; beyond, all streams are woken. */
+const MAX_LOOKED_UP = 1_000;
 
 /**
- * Watches the log for all clients of this process, if there are any, and wakes those whose tenants have new
- * events. Appends of this process are seen at once.
+ * Watches the log for all streams of this process, while there are any, and wakes those whose tenants have new events.
+ * Appends of this process are seen at once.
  */
 @Injectable()
 export class EventFeed {
   private readonly logger = new Logger('EventFeed');
-  private readonly followers = new Map<string, Set<Follower>>();
+  private readonly streams = new Map<string, Set<EventStream>>();
   private waking = new AbortController();
-  /** Resolves when the end of the log is known; undefined while there are no clients. */
-  private begun?: Promise<number>;
-  private watching = new AbortController();
+  private isWatching = false;
 
   constructor(
     private readonly log: EventLog,
@@ -59,70 +50,48 @@ export class EventFeed {
   }
 
   /**
-   * Wakes a follower for each event of a tenant that is not in the log yet when this resolves.
+   * Wakes a stream whenever its tenant has events that it may not have read yet.
    *
-   * @returns a function that unsubscribes the follower
-   * @throws DatabaseUnavailableError, DatabaseTooSlowError if the log cannot be read
+   * @returns a function to call once the stream has ended
    */
-  async follow(tenant: string, follower: Follower): Promise<() => void> {
-    const ofTenant = this.followers.get(tenant) ?? new Set();
-    this.followers.set(tenant, ofTenant.add(follower));
-    const leave = () => this.leave(tenant, follower);
-    try {
-      this.begun ??= this.begin();
-      await this.begun;
-      return leave;
-    } catch (error) {
-      leave();
-      throw error;
-    }
+  follow(tenant: string, stream: EventStream): () => void {
+    const ofTenant = this.streams.get(tenant) ?? new Set();
+    this.streams.set(tenant, ofTenant.add(stream));
+    if (!this.isWatching) void this.watch();
+    return () => {
+      ofTenant.delete(stream);
+      if (ofTenant.size === 0) this.streams.delete(tenant);
+      if (this.streams.size === 0) this.waking.abort();
+    };
   }
 
-  private leave(tenant: string, follower: Follower): void {
-    const ofTenant = this.followers.get(tenant);
-    ofTenant?.delete(follower);
-    if (ofTenant?.size === 0) this.followers.delete(tenant);
-    if (this.followers.size > 0) return;
-    this.begun = undefined;
-    this.watching.abort();
-    this.waking.abort();
-  }
-
-  private begin(): Promise<number> {
-    const { signal } = (this.watching = new AbortController());
-    const begun = this.log.head();
-    // A failure is that of `follow`.
-    begun.then((head) => this.watch(head, signal)).catch(() => undefined);
-    return begun;
-  }
-
-  private async watch(start: number, ended: AbortSignal): Promise<void> {
-    let position = start;
-    while (!ended.aborted) {
+  private async watch(): Promise<void> {
+    this.isWatching = true;
+    // The first look wakes all streams, which may have read before it.
+    let position = -Infinity;
+    while (this.streams.size > 0) {
       this.waking = new AbortController();
       try {
         position = await this.wakeAfter(position);
       } catch (error) {
-        if (!ended.aborted)
-          this.logger.warn({ ...OUTAGE, error }, 'The log of events cannot be read; trying on');
+        this.logger.warn({ ...OUTAGE, error }, 'The log of events cannot be read; trying on');
       }
-      await pause(this.options.pollMs, this.waking.signal);
+      if (this.streams.size > 0) await pause(this.options.pollMs, this.waking.signal);
     }
+    this.isWatching = false;
   }
 
-  /** Wakes the followers of the events after a position. @returns the end of the log */
+  /** Wakes the streams of the events after a position. @returns the end of the log */
   private async wakeAfter(start: number): Promise<number> {
     const head = await this.log.head();
-    if (head < start) this.endAll('the log of events was replaced');
-    for (let position = start; position < head; position += STEP) {
-      const tenants = await this.log.tenantsOf({ after: position, upTo: Math.min(head, position + STEP) });
-      for (const tenant of tenants) for (const follower of this.followers.get(tenant) ?? []) follower.wake();
-    }
+    // Positions in another log mean nothing: its clients have to begin anew.
+    if (head < start)
+      for (const ofTenant of this.streams.values())
+        for (const stream of ofTenant) stream.end('the log of events was replaced');
+    if (head <= start) return head;
+    const areMany = head - start > MAX_LOOKED_UP;
+    const tenants = areMany ? this.streams.keys() : await this.log.tenantsOf({ after: start, upTo: head });
+    for (const tenant of tenants) for (const stream of this.streams.get(tenant) ?? []) stream.wake();
     return head;
-  }
-
-  /** Positions in another log mean nothing: its clients have to begin anew. */
-  private endAll(reason: string): void {
-    for (const ofTenant of this.followers.values()) for (const follower of ofTenant) follower.end(reason);
   }
 }

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isWanted } from '../event-types.js';
 import type { EventRecord } from '../log/event-log.js';
-import type { Follower } from './event-feed.js';
 
 /** Maximum number of events to read at a time: a client that does not read holds as many. */
 export const PAGE = 10;
@@ -28,7 +27,7 @@ export function frameOf({ _id, seq, type, body }: EventRecord): Frame {
  * The stream of one client, which reads the log in its order as fast as the client takes the events. So little
  * waits in memory, whatever the client does; one that takes nothing for long is disconnected, and can resume.
  */
-export class EventStream implements Follower {
+export class EventStream {
   private hasNews = false;
   /** When the client stopped taking all the data that waits for it. Unit: milliseconds. */
   private stalledSince?: number;
@@ -60,7 +59,9 @@ export class EventStream implements Follower {
     this.write(opening);
     while (!this.ended) {
       this.hasNews = false;
-      const frames = await this.tryRead();
+      // The feed logs that the log cannot be read.
+      const frames = await this.read(this.position).catch(() => undefined);
+      if (!frames) await pause(RETRY_MS, undefined, { ref: false });
       for (const { seq, type, bytes } of frames ?? []) {
         if (!this.types || isWanted(type, this.types)) this.write(bytes);
         this.position = seq;
@@ -70,6 +71,7 @@ export class EventStream implements Follower {
     }
   }
 
+  /** The log may have new events of the tenant. */
   wake(): void {
     this.hasNews = true;
     this.onChange?.();
@@ -81,6 +83,7 @@ export class EventStream implements Follower {
     else if (performance.now() - this.stalledSince > this.maxStallMs) this.response.destroy();
   }
 
+  /** Ends the stream, with a comment that gives the reason. */
   end(reason: string): void {
     if (!this.ended) this.response.end(`: ${reason}\n\n`);
     this.onChange?.();
@@ -89,17 +92,6 @@ export class EventStream implements Follower {
   /** Whether nothing more can be sent. */
   private get ended(): boolean {
     return this.response.destroyed || this.response.writableEnded;
-  }
-
-  /** Events after the position; undefined after a failure, and a pause. */
-  private async tryRead(): Promise<readonly Frame[] | undefined> {
-    try {
-      return await this.read(this.position);
-    } catch {
-      // The feed logs that the log cannot be read.
-      await pause(RETRY_MS, undefined, { ref: false });
-      return undefined;
-    }
   }
 
   private write(data: string | Buffer): void {

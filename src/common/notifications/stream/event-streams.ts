@@ -5,7 +5,7 @@ import { Batches, singleFlight } from '../../database/index.js';
 import { DomainError, ShuttingDownError, TooManyStreamsError } from '../../errors/index.js';
 import { FairShare } from '../../http/index.js';
 import { type HttpResponse, rawOf } from '../../request/index.js';
-import { EventLog } from '../log/event-log.js';
+import { EventLog, type EventRecord } from '../log/event-log.js';
 import { EventFeed, STREAM_OPTIONS, type StreamOptions } from './event-feed.js';
 import { EventStream, type Frame, frameOf, PAGE } from './event-stream.js';
 
@@ -80,18 +80,14 @@ export class EventStreams {
     response.once('close', leaveSlot);
     const start = await this.startOf(request);
     const read = (after: number) => this.read(tenant, after);
+    if (closing.aborted) throw new ShuttingDownError();
+    if (response.destroyed) return;
     const stream = new EventStream(response, start.seq, types, read, this.options.maxStallMs);
-    const leave = await this.feed.follow(tenant, stream);
-    if (response.destroyed) return leave();
-    if (closing.aborted) {
-      leave();
-      throw new ShuttingDownError();
-    }
-    response.once('close', leave);
+    response.once('close', this.feed.follow(tenant, stream));
     this.schedule(stream, request, response);
     begin(reply);
     // Sets the client's last event identifier without an event, so that it can resume before its first one.
-    await stream.run(`: connected\nid: ${start.id}\n\n`);
+    await stream.run(`: connected\nid: ${start._id}\n\n`);
   }
 
   /** Answers HEAD with the headers of a stream. */
@@ -120,21 +116,14 @@ export class EventStreams {
     return this.pages.add(() => this.turns.add(page, tenant), `${tenant} ${after}`);
   }
 
-  /**
-   * Where the stream begins: after the last event that the client has, or else after the newest one.
-   *
-   * @returns its position in the log, and the `Last-Event-ID` for it
-   */
-  private async startOf({ tenant, lastEventId }: StreamRequest): Promise<{ seq: number; id: string }> {
-    const origin = originOf(tenant);
-    if (lastEventId === undefined) {
-      const { seq = 0, _id: id = origin } = (await this.log.newest(tenant)) ?? {};
-      return { seq, id };
-    }
-    if (lastEventId === origin) return { seq: 0, id: origin };
+  /** The event after which the stream begins: the last one that the client has, or else the newest. */
+  private async startOf({ tenant, lastEventId }: StreamRequest): Promise<Pick<EventRecord, '_id' | 'seq'>> {
+    const origin = { _id: originOf(tenant), seq: 0 };
+    if (lastEventId === undefined) return (await this.log.newest(tenant)) ?? origin;
+    if (lastEventId === origin._id) return origin;
     const event = await this.log.find(tenant, lastEventId);
     if (!event) throw new DomainError('UNKNOWN_EVENT');
-    return { seq: event.seq, id: lastEventId };
+    return event;
   }
 }
 
