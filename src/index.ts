@@ -7,7 +7,7 @@ export {
   shutDownOnSignal,
   type ShutdownOptions,
 } from './common/server/index.js';
-export { CRUD_CONNECTION, Database, NoEmbeddedDatabaseError } from './common/database/index.js';
+export { CRUD_CONNECTION, Database, UnusableDatabaseError } from './common/database/index.js';
 export {
   ApiProblems,
   DomainError,

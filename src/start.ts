@@ -1,5 +1,9 @@
 import { describeError } from './common/errors/log-text.js';
-import { DamagedDataError, type DatabaseOptions, DatabaseServer } from './common/database/database-server.js';
+import {
+  type DatabaseOptions,
+  DatabaseServer,
+  UnusableDatabaseError,
+} from './common/database/database-server.js';
 import {
   ConfigurationError,
   dataDirOf,
@@ -31,7 +35,7 @@ export async function start(
     await database.prepare();
     await run(environment, database);
   } catch (error) {
-    const isKnown = error instanceof ConfigurationError || error instanceof DamagedDataError;
+    const isKnown = error instanceof ConfigurationError || error instanceof UnusableDatabaseError;
     process.stderr.write(`${isKnown ? error.message : startFailure(error, portVariable)}\n`);
     process.exit(1);
   }

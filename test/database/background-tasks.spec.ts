@@ -9,8 +9,7 @@ const CODE = `
   import { BackgroundTasks } from './dist/common/database/background-tasks.js';
   import { pause } from './dist/common/database/background-tasks.js';
   const tasks = new BackgroundTasks();
-  for (let i = 0; i < ${TASKS}; i++) tasks.add('Waiting', (stopping) => pause(60_000, stopping));
-  tasks.start();
+  for (let i = 0; i < ${TASKS}; i++) tasks.run('Waiting', (stopping) => pause(60_000, stopping));
   await tasks.stop();
   console.log('stopped');`;
 

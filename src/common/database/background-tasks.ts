@@ -11,24 +11,11 @@ export type BackgroundTask = (stopping: AbortSignal) => Promise<void>;
 export class BackgroundTasks {
   private readonly logger = new Logger('Database');
   private readonly stopping = new AbortController();
-  private readonly waiting: [name: string, task: BackgroundTask][] = [];
   private readonly running = new Set<Promise<void>>();
-  private started = false;
 
   constructor() {
     // Each pausing task adds a listener.
     setMaxListeners(0, this.stopping.signal);
-  }
-
-  /** Adds a task, which runs after {@link BackgroundTasks.start}. */
-  add(name: string, task: BackgroundTask): void {
-    if (this.started) this.run(name, task);
-    else this.waiting.push([name, task]);
-  }
-
-  start(): void {
-    this.started = true;
-    for (const [name, task] of this.waiting.splice(0)) this.run(name, task);
   }
 
   /** Stops the tasks and resolves when every one has ended. */
@@ -37,7 +24,6 @@ export class BackgroundTasks {
     await Promise.all(this.running);
   }
 
-  /** Runs a task at once, even before {@link BackgroundTasks.start}. */
   run(name: string, task: BackgroundTask): void {
     const done = this.attempt(name, task).finally(() => this.running.delete(done));
     this.running.add(done);

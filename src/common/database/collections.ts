@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { type Connection, mongo, type Schema } from 'mongoose';
+import { type Connection, type IndexOptions, mongo, type Schema } from 'mongoose';
 import { DatabaseUnavailableError } from '../errors/index.js';
 import { translateDatabaseError } from './database-errors.js';
 
@@ -16,20 +16,13 @@ export function reserveCollection<S extends Schema>(schema: S, entity?: Type<obj
   return schema;
 }
 
-/**
- * Checks that no other model has a collection of {@link reserveCollection}: it would show, check and index the
- * records of the service.
- *
- * @throws Error that names the collection and both models
- */
+/** @throws Error if another model has a reserved collection: it would show, check and index the service's records */
 export function rejectReservedCollections(models: Connection['models']): void {
-  for (const { collection, modelName, schema } of Object.values(models)) {
-    if (!reserved.has(schema)) continue;
-    const other = Object.values(models).find(
-      (model) =>
-        model.collection.name === collection.name &&
-        ![modelName, reserved.get(schema)].includes(model.modelName),
-    );
+  const all = Object.values(models);
+  for (const { collection, modelName, schema } of all.filter((model) => reserved.has(model.schema))) {
+    const owners = [modelName, reserved.get(schema)];
+    const others = all.filter((model) => model.collection.name === collection.name);
+    const other = others.find((model) => !owners.includes(model.modelName));
     if (!other) continue;
     throw new Error(
       `${other.modelName} has the collection "${collection.name}", which is that of the service's ${modelName}. Give the resource another name; its path can stay as it is.`,
@@ -37,31 +30,12 @@ export function rejectReservedCollections(models: Connection['models']): void {
   }
 }
 
-/** The schema option with the keys of indexes that an older version has made, and another one replaces. */
-const REPLACED = 'replacedIndexes' as never;
+/** The option of an index with the keys of one that an older version has made, and that it replaces. */
+const REPLACES = 'replaces' as keyof IndexOptions;
 
-/** Has a unique index of older versions dropped once the collection has the indexes of the schema, which allow more. */
-export function replaceIndex(schema: Schema, keys: object): void {
-  schema.set(REPLACED, [...replacedOf(schema), keys] as never);
-}
-
-function replacedOf(schema: Schema): object[] {
-  return (schema.get(REPLACED) as object[] | undefined) ?? [];
-}
-
-/** Has a function use a database; by its address, without a socket time-out: an index may take long to build. */
-export async function withPatientDatabase<T>(
-  where: mongo.Db | string,
-  use: (database: mongo.Db) => Promise<T>,
-): Promise<T> {
-  if (typeof where !== 'string') return use(where);
-  const client = new mongo.MongoClient(where, { serverSelectionTimeoutMS: 2_000, connectTimeoutMS: 2_000 });
-  try {
-    await client.connect();
-    return await use(client.db());
-  } finally {
-    await client.close();
-  }
+/** Has a unique index of older versions dropped once there is the one with these options, which allows more. */
+export function replacing(keys: object, options: IndexOptions): IndexOptions {
+  return { ...options, [REPLACES]: keys };
 }
 
 /**
@@ -92,27 +66,25 @@ export async function prepareCollections(
       failed.set(name, error);
       continue;
     }
-    const declared = Object.values(models).filter(({ collection }) => collection.name === name);
-    await dropReplaced(
-      database.collection(name),
-      replacedOf(model.schema).map((keys) => JSON.stringify(keys)),
-      declared.flatMap(({ schema }) => schema.indexes().map(([keys]) => JSON.stringify(keys))),
-    );
+    const all = Object.values(models).filter(({ collection }) => collection.name === name);
+    const wanted = all.flatMap(({ schema }) => schema.indexes().map(([keys]) => JSON.stringify(keys)));
+    await dropReplaced(database.collection(name), model.schema, wanted);
   }
   return failed;
 }
 
+/** @param wanted keys of the indexes of all models of the collection */
 async function dropReplaced(
   collection: mongo.Collection,
-  replaced: readonly string[],
-  declared: readonly string[],
+  schema: Schema,
+  wanted: readonly string[],
 ): Promise<void> {
+  const replaced = schema.indexes().flatMap(([, options]) => JSON.stringify(options[REPLACES]) ?? []);
   if (replaced.length === 0) return;
   for (const { key, name = '', unique } of await collection.indexes()) {
     const keys = JSON.stringify(key);
-    // Another model of the collection may want it.
-    if (!unique || !replaced.includes(keys) || declared.includes(keys)) continue;
-    await collection.dropIndex(name).catch(ignore(INDEX_NOT_FOUND));
+    if (unique && replaced.includes(keys) && !wanted.includes(keys))
+      await collection.dropIndex(name).catch(ignore(INDEX_NOT_FOUND));
   }
 }
 
@@ -127,6 +99,9 @@ function ignore(code: number): (error: unknown) => void {
 function declaredIndexes(schema: Schema): mongo.IndexDescription[] {
   const declared = schema
     .indexes()
-    .map(([key, { background: _, ...options }]) => ({ ...options, key }) as mongo.IndexDescription);
+    .map(
+      ([key, { background: _, [REPLACES]: _replaces, ...options }]) =>
+        ({ ...options, key }) as mongo.IndexDescription,
+    );
   return [...new Map(declared.map((index) => [JSON.stringify(index), index])).values()];
 }

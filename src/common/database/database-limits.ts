@@ -19,17 +19,16 @@ export const CONNECTION_LIMITS = {
 export const EMBEDDED_CONNECTIONS = 200;
 
 /**
- * The write concern: a write is acknowledged once it is in the journal of most members, so that a crash
- * cannot lose it. A standalone server would otherwise acknowledge up to 100 ms before the write is on disk.
- * https://www.mongodb.com/docs/manual/reference/write-concern/
+ * A write is acknowledged once the journal of most members has it: otherwise, a crash could lose the last 100 ms
+ * (https://www.mongodb.com/docs/manual/reference/write-concern/).
  */
 export const DURABLE_WRITES = { w: 'majority', journal: true } as const;
 
-/**
- * The server ends an operation before the socket's time-out, which would make the driver try again. Mongoose writes into the
- * options of a query: spread it into a new object for each call.
- */
+/** Ends operations before the socket's time-out. Mongoose writes into options: spread it into an object for each call. */
 export const OPERATION_LIMITS = Object.freeze({ maxTimeMS: 1_600 });
+
+/** The same for reads that a secondary could answer without what has just been written. */
+export const FROM_PRIMARY = Object.freeze({ ...OPERATION_LIMITS, readPreference: 'primary' });
 
 /** The last resort, beyond all of the driver's own limits. Unit: milliseconds. */
 export const CALL_DEADLINE_MS = 3_600;

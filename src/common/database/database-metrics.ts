@@ -10,10 +10,7 @@ export type BatchKind = (typeof BATCH_KINDS)[number];
 
 const BATCH_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 
-/**
- * Counts the commands sent to the database, by the connections that they hold: the events of commands would cost another
- * reading of every response.
- */
+/** Counts commands by the connections that they hold: their own events would cost another reading of every response. */
 @Injectable()
 export class DatabaseMetrics {
   private readonly commands: Histogram;

@@ -20,14 +20,9 @@ interface SharedOptions {
   shared: true;
 }
 
-/** The files of the embedded database are damaged or missing. Another attempt would fail in the same way. */
-export class DamagedDataError extends Error {
-  override readonly name = 'DamagedDataError';
-}
-
-/** The embedded database is needed, but its package is not installed. */
-export class NoEmbeddedDatabaseError extends Error {
-  override readonly name = 'NoEmbeddedDatabaseError';
+/** The embedded database lacks files or its package, or its files are damaged: another attempt would fail, too. */
+export class UnusableDatabaseError extends Error {
+  override readonly name = 'UnusableDatabaseError';
 }
 
 /** Options of a connection string that let other members than the primary answer. */
@@ -57,13 +52,7 @@ export class DatabaseServer {
     if (this.isEmbedded) await embeddedMongodb().catch(() => undefined);
   }
 
-  /**
-   * The connection string, without a read preference. For the embedded database, the first call starts it,
-   * and a call after a failed start tries again.
-   *
-   * @throws DamagedDataError if the files of the embedded database are damaged, or cannot be opened
-   * @throws NoEmbeddedDatabaseError if its package is not installed
-   */
+  /** The connection string, without a read preference. Starts an embedded database. @throws UnusableDatabaseError */
   async uri(): Promise<string> {
     if ('uri' in this.options) return readingFromPrimary(this.options.uri);
     if ('shared' in this.options) throw new Error('The application opens its connection itself.');
@@ -73,9 +62,9 @@ export class DatabaseServer {
       return (await this.embedded).uri + name;
     } catch (error) {
       this.embedded = undefined;
-      if (error instanceof NoEmbeddedDatabaseError) throw error;
+      if (error instanceof UnusableDatabaseError) throw error;
       const { isDamage } = await embeddedMongodb();
-      throw isDamage(error) ? new DamagedDataError((error as Error).message, { cause: error }) : error;
+      throw isDamage(error) ? new UnusableDatabaseError((error as Error).message, { cause: error }) : error;
     }
   }
 
@@ -115,7 +104,7 @@ async function embeddedMongodb() {
   } catch (error) {
     if (!/^Cannot find (?:package|module) 'nestjs-mongo-crud-embedded'/.test((error as Error).message))
       throw error;
-    throw new NoEmbeddedDatabaseError(
+    throw new UnusableDatabaseError(
       'The embedded database is not installed. Install the package nestjs-mongo-crud-embedded, or name a MongoDB by its URI.',
       { cause: error },
     );

@@ -9,7 +9,7 @@ import {
   reasonOf,
 } from '../errors/index.js';
 import { type BackgroundTask, BackgroundTasks, pause } from './background-tasks.js';
-import { prepareCollections, rejectReservedCollections, withPatientDatabase } from './collections.js';
+import { prepareCollections, rejectReservedCollections } from './collections.js';
 import { DeadlineError, isTimeout, translateDatabaseError, unwrapped } from './database-errors.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import {
@@ -25,17 +25,9 @@ import {
   RECONNECT_ATTEMPTS,
   RECONNECT_RETRY_MS,
 } from './database-limits.js';
-import {
-  CRUD_CONNECTION,
-  DamagedDataError,
-  DatabaseServer,
-  NoEmbeddedDatabaseError,
-} from './database-server.js';
+import { CRUD_CONNECTION, DatabaseServer, UnusableDatabaseError } from './database-server.js';
 
-/** The cursor of a lean Mongoose query. */
-type LeanCursor<T> = Pick<Cursor<T>, 'next'>;
-
-/** The method of every Mongoose cursor that its types omit. */
+/** A cursor of Mongoose, whose types omit this method. */
 interface WithDriverCursor<T> {
   getDriverCursor(): Promise<mongo.FindCursor<T>>;
 }
@@ -45,6 +37,8 @@ interface WithDriverCursor<T> {
 export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('Database');
   private readonly tasks = new BackgroundTasks();
+  /** Tasks that begin once the database is open. */
+  private readonly waiting: [name: string, task: BackgroundTask][] = [];
   private opened = false;
   /** Collections without which the others can be used. */
   private readonly ofResources = new Set<string>();
@@ -68,13 +62,19 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   /**
    * Opens the database. If it cannot be reached yet, the service still starts, not ready, and keeps trying.
    *
-   * @throws DamagedDataError if the files of the embedded database are damaged
-   * @throws NoEmbeddedDatabaseError if its package is not installed
+   * @throws UnusableDatabaseError if the embedded database cannot be used
    * @throws Error if a resource has the collection of one of the service's own models
    */
   async onApplicationBootstrap(): Promise<void> {
     rejectReservedCollections(this.connection.models);
-    if (!(await this.tryOpen())) this.tasks.run('Opening', (stopping) => this.keepTrying(stopping));
+    await this.open().catch((error: unknown) => {
+      if (error instanceof UnusableDatabaseError) throw error;
+      this.logger.error(
+        { ...OUTAGE, reason: reasonOf(error) },
+        'The database cannot be opened; trying again',
+      );
+      this.tasks.run('Opening the database', () => this.open());
+    });
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -153,10 +153,10 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
    * @param sample receives one record of each batch
    */
   async *iterate<T>(
-    open: () => LeanCursor<T>,
+    open: () => Pick<Cursor<T>, 'next'>,
     sample?: (record: T) => void,
   ): AsyncGenerator<T, void, undefined> {
-    const cursor = await this.call(() => (open() as LeanCursor<T> & WithDriverCursor<T>).getDriverCursor());
+    const cursor = await this.call(() => (open() as unknown as WithDriverCursor<T>).getDriverCursor());
     try {
       for (;;) {
         const item = await this.call(() => cursor.next());
@@ -175,7 +175,8 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Runs a task once the database is open, and retries it if it fails. The shutdown waits for its current step. */
   inBackground(name: string, task: BackgroundTask): void {
-    this.tasks.add(name, task);
+    if (this.opened) this.tasks.run(name, task);
+    else this.waiting.push([name, task]);
   }
 
   /** Resolves when the database answers, or rejects within five seconds. Those who ask at the same time share a ping. */
@@ -197,15 +198,6 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
       )
       .finally(() => (this.probing = undefined));
     return this.probing;
-  }
-
-  private async keepTrying(stopping: AbortSignal): Promise<void> {
-    try {
-      do await pause(OPEN_RETRY_MS, stopping);
-      while (!stopping.aborted && !(await this.tryOpen()));
-    } catch (error) {
-      this.logger.error({ reason: reasonOf(error) }, 'The database cannot be opened');
-    }
   }
 
   /** Runs the embedded database whenever the process that ran it has ended, and has the driver find a lost one. */
@@ -231,11 +223,18 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Makes the collections and indexes. */
   private async prepare(uri: string | undefined): Promise<void> {
-    const where = uri ?? this.connection.db;
-    if (where === undefined) throw new DatabaseUnavailableError();
-    const failed = await withPatientDatabase(where, (database) =>
-      prepareCollections(database, this.connection.models, this.ofResources),
-    );
+    // By its address, without a socket time-out: an index may take long to build.
+    const limits = { serverSelectionTimeoutMS: 2_000, connectTimeoutMS: 2_000 };
+    const client = uri === undefined ? undefined : new mongoose.mongo.MongoClient(uri, limits);
+    let failed: ReadonlyMap<string, unknown>;
+    try {
+      await client?.connect();
+      const database = client?.db() ?? this.connection.db;
+      if (!database) throw new DatabaseUnavailableError();
+      failed = await prepareCollections(database, this.connection.models, this.ofResources);
+    } finally {
+      await client?.close();
+    }
     for (const [resource, error] of failed) {
       if (this.unindexed.has(resource)) continue;
       const reason = reasonOf(error);
@@ -256,35 +255,23 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     }
   }
 
-  private async tryOpen(): Promise<boolean> {
-    try {
-      const uri = this.server.isShared ? undefined : await this.server.uri();
-      await this.prepare(uri);
-      if (uri !== undefined)
-        await this.connection.openUri(uri, {
-          ...CONNECTION_LIMITS,
-          ...(this.server.isEmbedded
-            ? { maxPoolSize: EMBEDDED_CONNECTIONS }
-            : { writeConcern: DURABLE_WRITES }),
-          autoCreate: false,
-          autoIndex: false,
-          bufferCommands: false,
-        });
-      this.metrics.watch(this.connection.getClient());
-      this.opened = true;
-      this.tasks.run('Indexing', (stopping) => this.keepIndexing(uri, stopping));
-      if (!this.server.isShared) this.tasks.run('Reconnecting', (stopping) => this.keepConnected(stopping));
-      this.tasks.start();
-      // The embedded database's own address contains no password.
-      this.logger.log({ ...(this.server.isEmbedded && { uri }) }, 'The database is open');
-    } catch (error) {
-      if (error instanceof DamagedDataError || error instanceof NoEmbeddedDatabaseError) throw error;
-      this.logger.error(
-        { ...OUTAGE, reason: reasonOf(error) },
-        'The database cannot be opened; trying again',
-      );
-    }
-    return this.opened;
+  private async open(): Promise<void> {
+    const uri = this.server.isShared ? undefined : await this.server.uri();
+    await this.prepare(uri);
+    if (uri !== undefined)
+      await this.connection.openUri(uri, {
+        ...CONNECTION_LIMITS,
+        ...(this.server.isEmbedded
+          ? { maxPoolSize: EMBEDDED_CONNECTIONS }
+          : { writeConcern: DURABLE_WRITES }),
+      });
+    this.metrics.watch(this.connection.getClient());
+    this.opened = true;
+    this.tasks.run('Indexing', (stopping) => this.keepIndexing(uri, stopping));
+    if (!this.server.isShared) this.tasks.run('Reconnecting', (stopping) => this.keepConnected(stopping));
+    for (const [name, task] of this.waiting.splice(0)) this.tasks.run(name, task);
+    // The embedded database's own address contains no password.
+    this.logger.log({ ...(this.server.isEmbedded && { uri }) }, 'The database is open');
   }
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { IndexOptions, Schema } from 'mongoose';
-import { replaceIndex } from '../../database/index.js';
+import { replacing } from '../../database/index.js';
 import { ANY_OF, fieldSets, type IsolationFields } from '../../tenancy/index.js';
 import type { Fail } from '../options/checks.js';
 import type { CrudOutput } from '../options/crud-options.js';
@@ -127,8 +127,8 @@ function limitUnique(schema: Schema, indexed: Indexed, fail: Fail): void {
     Object.assign(type.options, { excludeIndexes: true });
   }
   for (const { keys, added, options } of indexes) {
-    schema.index({ ...Object.fromEntries(added.map((field) => [field, 1] as const)), ...keys }, options);
-    if (added.length > 0) replaceIndex(schema, keys);
+    const all = { ...Object.fromEntries(added.map((field) => [field, 1] as const)), ...keys };
+    schema.index(all, added.length > 0 ? replacing(keys, options) : options);
   }
 }
 
