@@ -115,7 +115,7 @@ describe('a receiver that', () => {
     ['does not speak HTTP has not answered', 'The answer is not HTTP.', end('SSH-2.0-OpenSSH_9.6\r\n')],
     ['has the status 000 has not answered', 'The answer is not HTTP.', end('HTTP/1.1 000 Odd\r\n\r\n')],
     ['has the status 099 has not answered', 'The answer is not HTTP.', end('HTTP/1.1 099 Odd\r\n\r\n')],
-    ['resets the connection has not answered', 'The connection was closed before the answer.', reset],
+    ['resets the connection has not answered', 'The connection failed (ECONNRESET).', reset],
   ])('%s', async (_what, error, treat) => {
     const options = error === NONE_IN_TIME ? { attemptMs: 400 } : {};
     expect(await sendTo(treat, options)).toEqual({ error });
@@ -148,7 +148,7 @@ describe('a receiver that', () => {
   });
 
   it('does not listen has not answered', async () => {
-    expect(await send('http://127.0.0.1:1/')).toEqual({ error: 'The connection was refused.' });
+    expect(await send('http://127.0.0.1:1/')).toEqual({ error: 'The connection failed (ECONNREFUSED).' });
   });
 
   it('has not answered when the process stops ends with it', async () => {

@@ -1,13 +1,16 @@
 import {
   isGlobal,
   type ResolveName,
-  targetViolation,
+  type TargetPolicy,
 } from '../../../src/common/notifications/webhooks/targets.js';
+import { WebhookSender } from '../../../src/common/notifications/webhooks/webhook-sender.js';
 
 const PUBLIC = { allowPrivate: false, httpsOnly: false };
 const ANYWHERE = { allowPrivate: true, httpsOnly: false };
 const NOT_PUBLIC = 'The URL must lead to a public address.';
 
+const targetViolation = (url: string, policy: TargetPolicy, resolve?: ResolveName) =>
+  new WebhookSender(policy, { resolve }).violationOf(url);
 const fault = (url: string, policy = PUBLIC, ...addresses: string[]) =>
   targetViolation(url, policy, () => Promise.resolve(addresses));
 

@@ -19,21 +19,15 @@ const NOT_GLOBAL = ['168.63.129.16/32', '2001::/23'].map((range) => ipaddr.parse
 /** All global unicast addresses of IPv6 that have been assigned (RFC 4291, section 2.4). */
 const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
 
-/**
- * Reads the text of a target.
- *
- * @throws TargetError
- */
+/** Reads the text of a target. @throws TargetError */
 export function readTarget(text: string, { httpsOnly }: TargetPolicy): URL {
   // The URL parser silently drops line breaks and white space.
   if (/[\s\p{Cc}]|%0[ad]/iu.test(text))
     throw new TargetError('The URL must have no white space and no line breaks.');
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !['http:', 'https:'].includes(url.protocol))
-    throw new TargetError(
-      httpsOnly ? 'The URL must be an https URL.' : 'The URL must be an http or https URL.',
-    );
-  if (httpsOnly && url.protocol !== 'https:') throw new TargetError('The URL must be an https URL.');
+  const schemes = httpsOnly ? ['https'] : ['http', 'https'];
+  if (!url || !schemes.includes(url.protocol.slice(0, -1)))
+    throw new TargetError(`The URL must be an ${schemes.join(' or ')} URL.`);
   if (/^[^/\\]*[/\\]*[^/\\?#]*@/.test(text)) throw new TargetError('The URL must have no user information.');
   if (url.port === '0') throw new TargetError('The URL must not have the port 0.');
   return url;
@@ -44,11 +38,7 @@ export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-/**
- * The addresses of a target, all of which are allowed.
- *
- * @throws TargetError if the name has no address, or one that is not allowed
- */
+/** The addresses of a target. @throws TargetError if the name has none, or one that is not allowed */
 export async function addressesOf(
   url: URL,
   { allowPrivate }: TargetPolicy,
@@ -62,21 +52,6 @@ export async function addressesOf(
     throw new TargetError('The URL must lead to a public address.');
   if (addresses.length === 0) throw new TargetError('The name in the URL cannot be resolved.');
   return addresses;
-}
-
-/** Returns why a URL cannot be a target, as a message for the client; undefined if it can. Resolves names. */
-export async function targetViolation(
-  text: string,
-  policy: TargetPolicy,
-  resolve?: ResolveName,
-): Promise<string | undefined> {
-  try {
-    await addressesOf(readTarget(text, policy), policy, resolve);
-    return undefined;
-  } catch (error) {
-    if (error instanceof TargetError) return error.message;
-    throw error;
-  }
 }
 
 /** Whether an address is a global unicast address that does not represent an IPv4 address. */

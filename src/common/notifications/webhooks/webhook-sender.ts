@@ -9,11 +9,10 @@ import {
   type ResolveName,
   TargetError,
   type TargetPolicy,
-  targetViolation,
 } from './targets.js';
 
 /** How long an attempt may take, from the lookup of the address to the last byte. Unit: milliseconds. */
-export const ATTEMPT_MS = 15_000;
+const ATTEMPT_MS = 15_000;
 
 /** How much of a response body is read, so that the receiver can finish it. Unit: bytes. */
 const MAX_BODY = 64 * 1_024;
@@ -66,15 +65,17 @@ export class WebhookSender {
   ) {}
 
   /** Why messages cannot be sent to a URL, for the client; undefined if they can. */
-  violationOf(url: string): Promise<string | undefined> {
-    return targetViolation(url, this.policy, this.options.resolve);
+  async violationOf(url: string): Promise<string | undefined> {
+    try {
+      await addressesOf(readTarget(url, this.policy), this.policy, this.options.resolve);
+      return undefined;
+    } catch (error) {
+      if (error instanceof TargetError) return error.message;
+      throw error;
+    }
   }
 
-  /**
-   * Sends a message once. Only a 2xx counts as delivered; redirects are not followed.
-   *
-   * @throws the signal's reason if it is aborted meanwhile
-   */
+  /** Sends a message once. Only a 2xx counts as delivered. @throws the signal's reason if it is aborted meanwhile */
   async send(message: WebhookMessage, stopping?: AbortSignal): Promise<SendResult> {
     const attemptMs = this.options.attemptMs ?? ATTEMPT_MS;
     const ending = new AbortController();
@@ -126,7 +127,7 @@ export class WebhookSender {
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(message.body),
           'user-agent': USER_AGENT,
-          ...signedHeaders(message, new Date()),
+          ...signedHeaders(message),
         },
         // A new connection: a kept one may belong to an address that the name no longer has. A socket can fail
         // before http listens to it, and its error would end the process.
@@ -200,45 +201,29 @@ function lookupOf(addresses: readonly string[]): LookupFunction {
 
 function resultOf(status: number): SendResult {
   if (status >= 200 && status < 300) return { status };
-  if (status >= 300 && status < 400) {
+  if (status >= 300 && status < 400)
     return { status, error: `The answer is a redirect (${status}); redirects are not followed.` };
-  }
   return { status, error: `The answer has the status ${status}.` };
 }
-
-/** Messages for the Node error codes that a receiver's owner is likely to see. */
-const MESSAGES: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'The connection was refused.',
-  ECONNRESET: 'The connection was closed before the answer.',
-  EPIPE: 'The connection was closed before the answer.',
-  EHOSTUNREACH: 'The address cannot be reached.',
-  ENETUNREACH: 'The address cannot be reached.',
-  ETIMEDOUT: 'The address cannot be reached.',
-  HPE_HEADER_OVERFLOW: 'The header of the answer is too large.',
-};
 
 function messageOf(error: unknown): string {
   if (error instanceof TargetError || error instanceof ResponseError) return error.message;
   // With several addresses, each has its own error.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
-  const code = String((first as { code?: unknown } | undefined)?.code ?? '');
-  if (MESSAGES[code]) return MESSAGES[code];
-  if (code.startsWith('HPE_')) return NOT_HTTP;
-  return code === '' ? 'The connection failed.' : `The connection failed (${code}).`;
+  const { code } = Object(first) as { code?: string };
+  if (code === 'HPE_HEADER_OVERFLOW') return 'The header of the answer is too large.';
+  if (code?.startsWith('HPE_')) return NOT_HTTP;
+  return code === undefined ? 'The connection failed.' : `The connection failed (${code}).`;
 }
 
-const PREFIX = 'whsec_';
-
 /**
- * The headers with which a receiver verifies a message: it is signed according to Standard Webhooks, once with each
- * secret, so that secrets can be rotated.
- *
- * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ * The headers with which a receiver verifies a message, with a signature for each secret
+ * (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md).
  */
-export function signedHeaders({ id, body, secrets }: Omit<WebhookMessage, 'url'>, at: Date) {
-  const timestamp = String(Math.floor(at.getTime() / 1_000));
+function signedHeaders({ id, body, secrets }: WebhookMessage) {
+  const timestamp = String(Math.floor(Date.now() / 1_000));
   const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
+    const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
     return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
   });
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
