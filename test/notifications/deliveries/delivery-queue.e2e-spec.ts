@@ -86,7 +86,7 @@ describe('the queue of deliveries', () => {
 
   it('tells its listeners of what this process adds', async () => {
     const listener = jest.fn();
-    queue.onAdd(listener);
+    queue.added.subscribe(listener);
     await queue.add([]);
     expect(listener).not.toHaveBeenCalled();
     await queue.add(newDeliveries(2));
@@ -136,7 +136,6 @@ describe('the queue of deliveries', () => {
     await queue.finish(lost, { at: new Date(), status: 200 });
     await queue.finish(lost, { at: new Date(), status: 500, error: 'Failed' });
     await queue.release(lost);
-    await queue.remove(lost);
     expect(await onlyDelivery(app)).toMatchObject({ status: 'pending', attempts: [], lease, tries: 0 });
     await expireLeases();
     expect(await queue.retry(subscription, _id)).toBe(true);

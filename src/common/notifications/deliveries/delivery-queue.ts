@@ -2,21 +2,26 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
 import { type AnyBulkWriteOperation, Model, mongo, type QueryFilter, type Types } from 'mongoose';
-import { Batches, CRUD_CONNECTION, Database, DUPLICATE_KEY, OPERATION_LIMITS } from '../../database/index.js';
+import { Subject } from 'rxjs';
+import {
+  Batches,
+  CRUD_CONNECTION,
+  Database,
+  DUPLICATE_KEY,
+  FROM_PRIMARY,
+  OPERATION_LIMITS,
+} from '../../database/index.js';
 import {
   type Attempt,
   DEAD_INDEX,
+  DELIVERY_MODEL,
   DUE_INDEX,
   DUE_OF_SUBSCRIPTION_INDEX,
-  QUEUED_DELIVERY,
   type QueuedDelivery,
   retryDelayMs,
 } from './delivery.entity.js';
 
-/**
- * How long a worker's claim to a delivery lasts: twice the maximum time of an attempt, since the outcome also
- * has to be stored and clocks differ. Unit: milliseconds.
- */
+/** How long a claim lasts: twice the time of an attempt, since clocks differ. Unit: milliseconds. */
 export const LEASE_MS = 30_000;
 
 /** Maximum number of attempts to keep per delivery. */
@@ -69,21 +74,19 @@ export interface QueueStats {
 /** The durable queue of deliveries, in the database. Any number of processes add to it and process it. */
 @Injectable()
 export class DeliveryQueue {
-  private readonly listeners: (() => void)[] = [];
+  /** Emits whenever this process has added deliveries, or made one due again. */
+  readonly added = new Subject<void>();
   private readonly changing = new Batches<AnyBulkWriteOperation<QueuedDelivery>, unknown>(
     (changes) => this.write(changes),
     { max: MAX_BATCH },
   );
 
   constructor(
-    @InjectModel(QUEUED_DELIVERY, CRUD_CONNECTION) private readonly deliveries: Model<QueuedDelivery>,
+    @InjectModel(DELIVERY_MODEL.name, CRUD_CONNECTION) private readonly deliveries: Model<QueuedDelivery>,
     private readonly database: Database,
   ) {}
 
-  /**
-   * Adds deliveries that are due at once. A delivery that exists already, by event and subscription, is not
-   * changed.
-   */
+  /** Adds deliveries that are due at once. One that exists, by event and subscription, is not changed. */
   async add(deliveries: readonly NewDelivery[]): Promise<void> {
     if (deliveries.length === 0) return;
     const now = new Date();
@@ -94,12 +97,7 @@ export class DeliveryQueue {
         .insertMany(documents, { ...OPERATION_LIMITS, ordered: false })
         .catch(ignoreDuplicates),
     );
-    for (const listener of this.listeners) listener();
-  }
-
-  /** Calls the listener whenever this process has added deliveries, or made one due again. */
-  onAdd(listener: () => void): void {
-    this.listeners.push(listener);
+    this.added.next();
   }
 
   /** Reads the deliveries that have become due since a time, oldest first, except for some subscriptions. */
@@ -125,17 +123,10 @@ export class DeliveryQueue {
     );
   }
 
-  /**
-   * The subscriptions that have due deliveries, or some in flight. The cost depends on the number of
-   * subscriptions, not on that of deliveries.
-   */
+  /** The subscriptions that have due deliveries, or some in flight; costs as much as there are subscriptions. */
   subscriptionsWithDue(): Promise<Types.ObjectId[]> {
-    return this.database.call(() =>
-      this.deliveries
-        .distinct('subscription', { status: 'pending', nextAttemptAt: { $lte: new Date() } })
-        .setOptions({ ...OPERATION_LIMITS })
-        .read('primary'),
-    );
+    const due = { status: 'pending', nextAttemptAt: { $lte: new Date() } } as const;
+    return this.database.call(() => this.deliveries.distinct('subscription', due, { ...FROM_PRIMARY }));
   }
 
   /** The number of due deliveries of each of the subscriptions that has any, in flight or not. */
@@ -147,8 +138,7 @@ export class DeliveryQueue {
           { $match: { status: 'pending', ...due } },
           { $group: { _id: '$subscription', count: { $sum: 1 } } },
         ])
-        .option({ ...OPERATION_LIMITS, hint: DUE_OF_SUBSCRIPTION_INDEX })
-        .read('primary'),
+        .option({ ...FROM_PRIMARY, hint: DUE_OF_SUBSCRIPTION_INDEX }),
     );
     return new Map(counts.map(({ _id, count }) => [String(_id), count]));
   }
@@ -164,17 +154,11 @@ export class DeliveryQueue {
       this.deliveries.updateMany(stillDue, { $set: claimed }, { ...OPERATION_LIMITS }),
     );
     return this.database.call(() =>
-      this.deliveries
-        .find({ _id, lease }, CLAIMED, { ...OPERATION_LIMITS })
-        .read('primary')
-        .lean<ClaimedDelivery[]>(),
+      this.deliveries.find({ _id, lease }, CLAIMED, { ...FROM_PRIMARY }).lean<ClaimedDelivery[]>(),
     );
   }
 
-  /**
-   * Stores the outcome of an attempt, and plans the next one or ends the delivery. Does nothing if another
-   * worker has claimed the delivery in the meantime.
-   */
+  /** Stores the outcome of an attempt, and plans the next one or ends the delivery, unless the claim was lost. */
   async finish(
     { _id, lease, tries }: ClaimedDelivery,
     { final = false, ...attempt }: AttemptOutcome,
@@ -196,11 +180,6 @@ export class DeliveryQueue {
     return this.change({ _id, lease }, { $set: { dueAt: new Date() }, $unset: { lease: 1 } });
   }
 
-  /** Removes a delivery whose subscription no longer exists. */
-  async remove({ _id, lease }: ClaimedDelivery): Promise<void> {
-    await this.changing.add({ deleteOne: { filter: { _id, lease } } });
-  }
-
   /** Removes the deliveries of a deleted subscription, however many there are. */
   removeAllOf(subscription: Types.ObjectId): void {
     this.database.inBackground('Removing the deliveries of a deleted subscription', async () => {
@@ -208,10 +187,7 @@ export class DeliveryQueue {
     });
   }
 
-  /**
-   * Makes a delivery of a subscription due now and restarts its schedule; returns false if there is none, or
-   * if it is already delivered or in flight.
-   */
+  /** Makes a delivery due now and restarts its schedule; returns false if it is delivered, in flight or not there. */
   async retry(subscription: Types.ObjectId, _id: Types.ObjectId): Promise<boolean> {
     const now = new Date();
     const atRest: QueryFilter<QueuedDelivery>[] = [
@@ -224,7 +200,7 @@ export class DeliveryQueue {
     const { matchedCount } = await this.database.call(() =>
       this.deliveries.updateOne({ _id, subscription, $or: atRest }, change, { ...OPERATION_LIMITS }),
     );
-    if (matchedCount > 0) for (const listener of this.listeners) listener();
+    if (matchedCount > 0) this.added.next();
     return matchedCount > 0;
   }
 
@@ -252,11 +228,9 @@ export class DeliveryQueue {
     };
   }
 
-  /** Reads from the primary: a secondary may not know the latest claims. */
   private find(filter: QueryFilter<QueuedDelivery>) {
     return this.deliveries
-      .find(filter, { subscription: 1, tenant: 1, dueAt: 1 }, { ...OPERATION_LIMITS })
-      .read('primary')
+      .find(filter, { subscription: 1, tenant: 1, dueAt: 1 }, { ...FROM_PRIMARY })
       .lean<(DueDelivery & { dueAt: Date })[]>();
   }
 

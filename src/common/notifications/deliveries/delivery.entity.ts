@@ -1,5 +1,5 @@
 import { type ModelDefinition, Prop, Schema } from '@nestjs/mongoose';
-import { ApiProperty, PickType } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { Types } from 'mongoose';
 import { IsListOf, IsOneOf, IsText, IsTimestamp, IsWholeNumber, schemaOf } from '../../fields/index.js';
 import { reserveCollection } from '../../database/index.js';
@@ -74,13 +74,7 @@ export class Delivery extends DeliveredEvent {
 }
 
 /** A delivery as clients see it. */
-export class DeliveryView extends PickType(Delivery, [
-  'event',
-  'type',
-  'status',
-  'attempts',
-  'nextAttemptAt',
-]) {
+export class DeliveryView extends OmitType(Delivery, ['subscription', 'tenant']) {
   @ApiProperty({ pattern: OBJECT_ID_PATTERN, example: '665f1c2ab7e3a90d4c8b4567' })
   _id!: string;
 }
@@ -95,9 +89,6 @@ export interface QueuedDelivery extends Delivery {
   /** Identifies the current claim of a worker; absent if no worker attempts it. */
   readonly lease?: string;
 }
-
-/** The queue's model has its own name, because the resource has a model of the same collection. */
-export const QUEUED_DELIVERY = 'QueuedDelivery';
 
 /** Finds due deliveries of all subscriptions, oldest first. */
 export const DUE_INDEX = { status: 1, dueAt: 1, subscription: 1 } as const;
@@ -114,8 +105,9 @@ export const DEAD_INDEX = { status: 1 } as const;
 // Delivered ones, nearly the whole collection, are in none of the indexes that the queue works with.
 const ofStatus = (status: DeliveryStatus) => ({ partialFilterExpression: { status } });
 
+/** The queue's model has its own name, because the resource has a model of the same collection. */
 export const DELIVERY_MODEL: ModelDefinition = {
-  name: QUEUED_DELIVERY,
+  name: 'QueuedDelivery',
   collection: 'deliveries',
   schema: reserveCollection(
     schemaOf(Delivery)
@@ -129,22 +121,13 @@ export const DELIVERY_MODEL: ModelDefinition = {
   ),
 };
 
-/**
- * How long to wait after the first, second, and later failed attempts: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h,
- * 20 h and 24 h. Unit: seconds.
- */
+/** How long to wait after the first, second, and later failed attempts. Unit: seconds. */
 const DELAYS_S = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
 /** Maximum random part of a delay, so that deliveries that failed together are not retried together. */
 const JITTER = 0.1;
 
-/**
- * How long to wait before the next attempt. Unit: milliseconds.
- *
- * @param failed attempts so far, at least one
- * @param random from 0 to 1
- * @returns undefined after the last attempt
- */
+/** How long to wait after so many failed attempts; undefined after the last one. Unit: milliseconds. */
 export function retryDelayMs(failed: number, random = Math.random()): number | undefined {
   const delay = DELAYS_S[failed - 1];
   return delay === undefined ? undefined : delay * 1_000 * (1 + JITTER * random);

@@ -49,7 +49,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     private readonly counters: NotificationCounters,
   ) {
     this.due = new DueDeliveries(queue, this.slots, receivers);
-    queue.onAdd(() => this.waking.abort());
+    queue.added.subscribe(() => this.waking.abort());
     // Each running attempt adds a listener.
     setMaxListeners(0, this.cuttingOff.signal);
   }
@@ -81,24 +81,19 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   private async run(): Promise<void> {
     while (!this.stopping.signal.aborted) {
       this.waking = new AbortController();
-      const claimed = await this.claim();
-      if (claimed.length > 0) await this.attemptAll(claimed);
-      // If it was kicked meanwhile, the signal is already aborted.
-      else await pause(POLL_MS, this.waking.signal);
+      try {
+        const claimed = await this.due.claim();
+        if (claimed.length > 0) await this.attemptAll(claimed);
+        // If it was woken meanwhile, the signal is already aborted.
+        else await pause(POLL_MS, this.waking.signal);
+      } catch (error) {
+        this.logger.warn({ ...OUTAGE, error }, 'Deliveries cannot be claimed; trying again');
+        await pause(AGAIN_MS, this.stopping.signal);
+      }
     }
   }
 
-  private async claim(): Promise<Placed<ClaimedDelivery>[]> {
-    try {
-      return await this.due.claim();
-    } catch (error) {
-      this.logger.warn({ ...OUTAGE, error }, 'Deliveries cannot be claimed; trying again');
-      await pause(AGAIN_MS, this.stopping.signal);
-      return [];
-    }
-  }
-
-  /** Starts the attempts of a batch; resolves as soon as they have started. */
+  /** Starts the attempts of a batch, or returns it to the queue; resolves as soon as they have started. */
   private async attemptAll(claimed: readonly Placed<ClaimedDelivery>[]): Promise<void> {
     try {
       const [receivers, bodies] = await Promise.all([
@@ -110,8 +105,8 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
         this.begin(placed, this.attempt(placed, receivers.get(String(subscription)), bodies.get(event)));
       }
     } catch (error) {
-      this.logger.warn({ ...OUTAGE, error }, 'Deliveries cannot be read; giving them back');
       for (const placed of claimed) this.begin(placed, this.release(placed.delivery));
+      throw error;
     }
   }
 
@@ -135,19 +130,15 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     receiver?: Receiver,
     body?: string,
   ): Promise<void> {
-    const subscription = String(delivery.subscription);
-    if (!receiver) {
-      this.slots.record(subscription, false);
-      return this.write(delivery, () => this.queue.remove(delivery));
-    }
-    if (!receiver.enabled) return this.end(delivery, 'The subscription is disabled.');
+    // One that is deleted takes its deliveries with it; nobody sees what is left of them.
+    if (!receiver?.enabled) return this.end(delivery, 'The subscription is disabled.');
     if (body === undefined) return this.end(delivery, 'The event is no longer kept.');
     const at = new Date();
     const message = { id: delivery.event, url: receiver.url, secrets: secretsOf(receiver), body };
     const result = await this.sender.send(message, this.cuttingOff.signal).catch(() => undefined);
     if (!result) return this.release(delivery);
     this.counters.attempted(result);
-    this.slots.record(subscription, result.error !== undefined);
+    this.slots.record(String(delivery.subscription), result.error !== undefined);
     // The receiver is free again: storing the outcome does not involve it.
     this.leave(slot);
     const isGone = result.status === GONE;

@@ -18,9 +18,6 @@ const MAX_NAMED = 10_000;
 /** Maximum number of waiting subscriptions to read at a time. */
 const MAX_READ = 50;
 
-/** Stands for the tenant of deleted subscriptions, whose deliveries are only removed. */
-const DELETED = 'deleted';
-
 /** A delivery in a slot. */
 export interface Placed<T extends DueDelivery> {
   readonly delivery: T;
@@ -38,8 +35,8 @@ type NewDeliveries = ReadonlyMap<string, readonly DueDelivery[]>;
  */
 export class DueDeliveries {
   private readonly logger = new Logger('DeliveryWorker');
-  /** Subscriptions with due deliveries, by tenant, those that have waited longest first. */
-  private readonly waiting = new Map<string, Map<string, Target>>();
+  /** Subscriptions with due deliveries, by identifier, those that have waited longest first. */
+  private readonly waiting = new Map<string, Target>();
   private readUntil = Date.now();
   private surveyAt = 0;
 
@@ -77,15 +74,10 @@ export class DueDeliveries {
     });
   }
 
-  /** The identifiers of the waiting subscriptions. */
-  private known(): Set<string> {
-    return new Set([...this.waiting.values()].flatMap((line) => [...line.keys()]));
-  }
-
   private async readNew(): Promise<NewDeliveries> {
     const started = Date.now();
     const found = new Map<string, DueDelivery[]>();
-    const known = this.known();
+    const known = new Set(this.waiting.keys());
     const except = [...known].slice(0, MAX_NAMED).map((subscription) => new Types.ObjectId(subscription));
     for await (const delivery of this.queue.due(new Date(this.readUntil - CLOCK_MARGIN_MS), except)) {
       const target = targetOf(delivery);
@@ -107,9 +99,8 @@ export class DueDeliveries {
     try {
       const subscriptions = await this.queue.subscriptionsWithDue();
       const receivers = await this.receivers.find(subscriptions);
-      const known = this.known();
-      for (const subscription of subscriptions.map(String).filter((id) => !known.has(id))) {
-        const tenant = String(receivers.get(subscription)?.tenant ?? DELETED);
+      for (const subscription of subscriptions.map(String).filter((id) => !this.waiting.has(id))) {
+        const tenant = String(receivers.get(subscription)?.tenant ?? 'of deleted subscriptions');
         this.remember({ subscription, tenant });
       }
       this.surveyAt = Date.now() + SURVEY_MS;
@@ -139,55 +130,47 @@ export class DueDeliveries {
     slots: readonly Slot[],
     found: NewDeliveries,
   ): Promise<Placed<DueDelivery>[]> {
-    const due = found.get(target.subscription) ?? (await this.readOf(target, slots.length));
-    this.forget(target);
+    // One more than there are slots for tells that more are due.
+    const due =
+      found.get(target.subscription) ??
+      (await this.queue
+        .dueOf(new Types.ObjectId(target.subscription), slots.length + 1)
+        .catch((error: unknown) => this.warn(error)));
+    this.waiting.delete(target.subscription);
     // At the end of the line, so that all take turns.
     if (!due || due.length > slots.length) this.remember(target);
     for (const slot of slots.slice(due?.length ?? 0)) slot.leave();
     return slots.flatMap((slot, i) => (due?.[i] ? [{ delivery: due[i], slot }] : []));
   }
 
-  /** The deliveries of a subscription for the slots, and one more, which tells that more are due. */
-  private readOf({ subscription }: Target, slots: number): Promise<DueDelivery[] | undefined> {
-    return this.queue
-      .dueOf(new Types.ObjectId(subscription), slots + 1)
-      .catch((error: unknown) => this.warn(error));
-  }
-
   /** The waiting subscriptions: one of each tenant, then the next of each. */
   private *inTurns(): Generator<Target> {
-    const inFlight = ([tenant]: readonly [string, unknown]) => this.slots.inFlightOf(tenant);
-    const tenants = [...this.waiting].sort((a, b) => inFlight(a) - inFlight(b));
-    let lines = tenants.map(([, line]) => [...line.values()].values());
-    while (lines.length > 0) {
-      const next: typeof lines = [];
-      for (const line of lines) {
-        const { value, done } = line.next();
-        if (done) continue;
-        yield value;
-        next.push(line);
-      }
-      lines = next;
+    const lines = new Map<string, Target[]>();
+    for (const target of this.waiting.values()) {
+      const line = lines.get(target.tenant) ?? [];
+      line.push(target);
+      // A tenant waits from when its last subscription began to wait.
+      lines.delete(target.tenant);
+      lines.set(target.tenant, line);
     }
+    const inFlight = ([tenant]: readonly [string, unknown]) => this.slots.inFlightOf(tenant);
+    const tenants = [...lines].sort((a, b) => inFlight(a) - inFlight(b));
+    for (let turn = 0; lines.size > 0; turn++)
+      for (const [tenant, line] of tenants) {
+        const target = line[turn];
+        if (target) yield target;
+        else lines.delete(tenant);
+      }
   }
 
   private warn(error: unknown): undefined {
     this.logger.warn({ error }, 'Some due deliveries cannot be found; trying again');
   }
 
-  /** Moves the subscription, and its tenant, to the end of the line. */
+  /** Moves the subscription to the end of the line. */
   private remember(target: Target): void {
-    const line = this.waiting.get(target.tenant) ?? new Map<string, Target>();
-    line.delete(target.subscription);
-    line.set(target.subscription, target);
-    this.waiting.delete(target.tenant);
-    this.waiting.set(target.tenant, line);
-  }
-
-  private forget({ tenant, subscription }: Target): void {
-    const line = this.waiting.get(tenant);
-    line?.delete(subscription);
-    if (line?.size === 0) this.waiting.delete(tenant);
+    this.waiting.delete(target.subscription);
+    this.waiting.set(target.subscription, target);
   }
 }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectConnection } from '@nestjs/mongoose';
-import type { Connection, mongo, Types } from 'mongoose';
-import { CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../../database/index.js';
+import type { Connection, Types } from 'mongoose';
+import { CRUD_CONNECTION, Database, FROM_PRIMARY, OPERATION_LIMITS } from '../../database/index.js';
 import type { EventRecord } from '../log/event-log.js';
 import type { Subscription } from '../subscriptions/subscription.schema.js';
 
@@ -102,7 +102,7 @@ export function secretsOf({ secret, previousSecrets = [] }: Receiver): string[] 
   return [secret, ...valid.map((previous) => previous.secret)];
 }
 
-/** Reads the parts of many deliveries at once, from the primary, because a secondary may not have them yet. */
+/** Reads the parts of many deliveries at once. */
 @Injectable()
 export class Receivers {
   constructor(
@@ -132,14 +132,16 @@ export class Receivers {
     );
   }
 
-  private read<T extends { readonly _id: unknown }>(
+  private async read<T>(
     collection: string,
     ids: readonly unknown[],
     projection: Record<string, 1>,
   ): Promise<T[]> {
-    const stored = this.connection.collection(collection) as unknown as mongo.Collection<T>;
-    const options = { ...OPERATION_LIMITS, projection, readPreference: 'primary' } as const;
-    const filter = { _id: { $in: [...new Set(ids)] } } as mongo.Filter<T>;
-    return this.database.call(() => stored.find<T>(filter, options).toArray());
+    const stored = this.connection.collection(collection);
+    const options = { ...FROM_PRIMARY, projection };
+    const found = await this.database.call(() =>
+      stored.find({ _id: { $in: ids as never } }, options).toArray(),
+    );
+    return found as T[];
   }
 }
