@@ -1,11 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
-import { singleFlight, withDeadline } from '../database/index.js';
 import { Metrics } from '../metrics/index.js';
 import { DeliveryQueue, type QueueStats } from './deliveries/delivery-queue.js';
-
-/** How long a scrape waits for the metrics. Unit: milliseconds. */
-const PATIENCE_MS = 2_500;
 
 /** What each gauge tells, by its name and the metric that it shows. */
 const GAUGES: readonly (readonly [name: string, metric: keyof QueueStats, help: string])[] = [
@@ -19,23 +15,20 @@ const GAUGES: readonly (readonly [name: string, metric: keyof QueueStats, help: 
   ],
 ];
 
-/**
- * Metrics of the whole installation's queue, whichever process is asked. While the database does not answer, they
- * are absent.
- */
+/** Metrics of the whole installation's queue, which are absent while the database does not answer. */
 @Injectable()
 export class QueueGauges {
   constructor({ registry }: Metrics, queue: DeliveryQueue) {
     // The gauges of a scrape share one query.
-    const reading = singleFlight<QueueStats>();
-    const read = () => reading.add(() => queue.stats());
+    let reading: Promise<QueueStats> | undefined;
+    const read = () => (reading ??= queue.stats().finally(() => (reading = undefined)));
     for (const [name, metric, help] of GAUGES) {
       new Gauge({
         name: `notifications_deliveries_${name}`,
         help,
         registers: [registry],
         async collect() {
-          const stats = await withDeadline(read(), PATIENCE_MS).catch(() => undefined);
+          const stats = await read().catch(() => undefined);
           if (stats) this.set(stats[metric]);
           else this.remove();
         },
@@ -52,24 +45,19 @@ export class NotificationCounters {
   private readonly attempts: Counter<'outcome'>;
 
   constructor({ registry }: Metrics) {
-    const registers = [registry];
-    this.attempts = new Counter({
-      name: 'notifications_delivery_attempts_total',
-      help: 'Attempts to deliver a webhook: delivered (2xx), rejected (another status) or unreachable (no answer).',
-      labelNames: ['outcome'],
-      registers,
-    });
+    const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+      new Counter({ name: `notifications_${name}_total`, help, labelNames, registers: [registry] });
+    this.attempts = counter(
+      'delivery_attempts',
+      'Attempts to deliver a webhook: delivered (2xx), rejected (another status) or unreachable (no answer).',
+      'outcome',
+    );
     for (const outcome of ['delivered', 'rejected', 'unreachable']) this.attempts.inc({ outcome }, 0);
-    this.recorded = new Counter({
-      name: 'notifications_events_recorded_total',
-      help: 'Events that were recorded, by the request or by the sweep.',
-      registers,
-    });
-    this.swept = new Counter({
-      name: 'notifications_events_swept_total',
-      help: 'Events that the sweep recorded, because a process ended before it had done so.',
-      registers,
-    });
+    this.recorded = counter('events_recorded', 'Events that were recorded, by the request or by the sweep.');
+    this.swept = counter(
+      'events_swept',
+      'Events that the sweep recorded, because a process ended before it had done so.',
+    );
   }
 
   attempted({ status, error }: { readonly status?: number; readonly error?: string }): void {

@@ -2,6 +2,7 @@ import { ConflictException, Injectable, Param } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import type { Types } from 'mongoose';
 import { CrudAction, CrudController, crudOptions, CrudService } from '../../crud/index.js';
+import { RecordNotFoundError } from '../../errors/index.js';
 import { CurrentScope, currentTenant, scopeOf, type TenantScope } from '../../tenancy/index.js';
 import { Subscription } from '../subscriptions/subscription.schema.js';
 import { DeliveryQueue } from './delivery-queue.js';
@@ -44,16 +45,17 @@ export class DeliveriesService extends CrudService.for(deliveriesCrud) {
     );
   }
 
-  /** The delivery of an event to a subscription of the scope's tenant, as clients see it. */
-  async ofEvent(
-    scope: TenantScope,
-    subscription: Types.ObjectId,
-    event: string,
-  ): Promise<DeliveryView | undefined> {
+  /**
+   * The delivery of an event to a subscription of the scope's tenant, as clients see it.
+   *
+   * @throws RecordNotFoundError if there is none, or the subscription was deleted
+   */
+  async ofEvent(scope: TenantScope, subscription: Types.ObjectId, event: string): Promise<DeliveryView> {
     const below = scopeOf({ tenant: scope.caller.tenant, subscription });
     await this.requireParent('get', below);
     const found = await this.store.findOne({ event, ...this.filterOf('get', below) });
-    return found && (this.present(scope, found) as unknown as DeliveryView);
+    if (!found) throw new RecordNotFoundError(Delivery.name);
+    return this.present(scope, found) as unknown as DeliveryView;
   }
 }
 

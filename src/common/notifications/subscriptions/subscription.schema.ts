@@ -71,10 +71,7 @@ export class Subscription extends SubscriptionChanges {
   previousSecrets?: PreviousSecret[];
 }
 
-/**
- * Gives each slot of a tenant to one of its subscriptions. Not an index of the resource, since clients never
- * meet it: the service takes another slot.
- */
+/** Gives each slot of a tenant to one subscription. Not an index of the resource, since clients never meet it. */
 export const SUBSCRIPTION_SLOTS: ModelDefinition = {
   name: 'SubscriptionSlot',
   collection: 'subscriptions',
