@@ -9,7 +9,7 @@ import { DeliveryQueue } from './deliveries/delivery-queue.js';
 import { EventTypes } from './event-types.js';
 import { EVENT_MODEL, EventLog } from './log/event-log.js';
 import { EventRecorder } from './log/event-recorder.js';
-import { CURSOR_MODEL, Cursors, FanOut } from './log/fan-out.js';
+import { CURSOR_MODEL, FanOut } from './log/fan-out.js';
 import { NotificationCounters, QueueGauges } from './notification-metrics.js';
 import { EventFeed, STREAM_DEFAULTS, STREAM_OPTIONS, type StreamOptions } from './stream/event-feed.js';
 import { EventStreams } from './stream/event-streams.js';
@@ -72,7 +72,7 @@ export class NotificationsModule {
       imports: [MetricsModule, QueueModule, deliveries, subscriptions],
       controllers: [EventsController],
       providers: [
-        ...[Cursors, EventRecorder, EventTypes, FanOut, NotificationCounters, QueueGauges],
+        ...[EventRecorder, EventTypes, FanOut, NotificationCounters, QueueGauges],
         ...[EventFeed, EventStreams],
         { provide: STREAM_OPTIONS, useValue: { ...STREAM_DEFAULTS, ...stream } },
         ...(worker ? ofWorker : []),

@@ -6,6 +6,7 @@ import {
   CRUD_CONNECTION,
   Database,
   DUPLICATE_KEY,
+  FROM_PRIMARY,
   OPERATION_LIMITS,
   reserveCollection,
 } from '../../database/index.js';
@@ -67,10 +68,7 @@ export class EventLog {
     private readonly database: Database,
   ) {}
 
-  /**
-   * Stores events and resolves with the stored ones. An event that the log already has is not changed, and
-   * returned as stored.
-   */
+  /** Stores events and returns them as stored. One that the log already has is not changed. */
   async append(events: readonly NewEvent[]): Promise<EventRecord[]> {
     const stored = new Map<string, EventRecord>();
     let left = [...new Map(events.map((event) => [event._id, event])).values()];
@@ -102,17 +100,13 @@ export class EventLog {
     );
   }
 
-  /**
-   * The events of a tenant after one position and up to another, in order. Whatever undoes one of them also
-   * undoes what was made of it.
-   */
+  /** The events of a tenant after one position and up to another, in order. */
   outline(
     tenant: string,
     { after, upTo, limit }: { after: number; upTo: number; limit: number },
   ): Promise<EventOutline[]> {
     const filter = { tenant, seq: { $gt: after, $lte: upTo } };
-    const what = { projection: { seq: 1, type: 1 }, sort: { seq: 1 }, limit } as const;
-    const options = { ...OPERATION_LIMITS, ...what, readPreference: 'primary' } as const;
+    const options = { ...FROM_PRIMARY, projection: { seq: 1, type: 1 }, sort: { seq: 1 }, limit } as const;
     return this.database.call(() => this.events.find(filter, options).toArray());
   }
 
@@ -132,10 +126,7 @@ export class EventLog {
     return this.readHighest(LASTING);
   }
 
-  /**
-   * Removes events older than a time from the beginning, but never the last one, since the next position
-   * follows it.
-   */
+  /** Removes events older than a time, but never the last one, since the next position follows it. */
   async removeBefore(time: Date): Promise<void> {
     const what = { projection: { seq: 1, at: 1 }, sort: { seq: 1 }, limit: REMOVED_AT_ONCE + 1 } as const;
     for (;;) {

@@ -74,10 +74,7 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
     await Promise.all(this.running);
   }
 
-  /**
-   * Records events and settles them. Those that are already recorded are not changed, so a failed call can be
-   * repeated.
-   */
+  /** Records events and settles them. A call that failed can be repeated. */
   async record(outbox: Outbox, events: readonly EntityEvent[]): Promise<void> {
     const recorded = events.flatMap((event) => this.newEventOf(outbox, event));
     await Promise.all(recorded.map((event) => this.recording.add(event)));

@@ -4,6 +4,7 @@ import { type Connection, Model, mongo, Schema, Types } from 'mongoose';
 import {
   CRUD_CONNECTION,
   Database,
+  FROM_PRIMARY,
   OPERATION_LIMITS,
   pause,
   reserveCollection,
@@ -14,10 +15,7 @@ import { isWanted } from '../event-types.js';
 import type { Subscription } from '../subscriptions/subscription.schema.js';
 import { EventLog, type EventRecord } from './event-log.js';
 
-/**
- * How long a process may take for a tenant's turn before another one takes it as well. Both then make the
- * same deliveries, which are stored once. Unit: milliseconds.
- */
+/** How long a process may take for a turn before another one takes it, too. Unit: milliseconds. */
 const LEASE_MS = 15_000;
 
 /** How soon a tenant gets its next turn if none of its deliveries could be made. Unit: milliseconds. */
@@ -57,58 +55,6 @@ export const CURSOR_MODEL: ModelDefinition = {
   ),
 };
 
-/** The cursors of all tenants, which any number of processes advance. */
-@Injectable()
-export class Cursors {
-  constructor(
-    @InjectModel(CURSOR_MODEL.name, CRUD_CONNECTION) private readonly model: Model<DeliveryCursor>,
-    private readonly database: Database,
-  ) {}
-
-  /** Opens the tenants of recorded events. */
-  async open(events: readonly EventRecord[]): Promise<void> {
-    const heads = new Map<string, number>();
-    for (const { tenant, seq } of events) heads.set(tenant, Math.max(seq, heads.get(tenant) ?? 0));
-    const updates = [...heads].map(([_id, head]) => {
-      const fresh = { seq: 0, turnAt: new Date() };
-      const update = { $max: { head }, $set: { open: true }, $setOnInsert: fresh };
-      return { updateOne: { filter: { _id }, update, upsert: true } };
-    });
-    await this.database.call(() => this.cursors.bulkWrite(updates, { ...OPERATION_LIMITS, ordered: false }));
-  }
-
-  /** Begins the turn of the open tenant that has waited longest; undefined if none may begin. */
-  async take(): Promise<DeliveryCursor | undefined> {
-    const now = Date.now();
-    const waiting = { open: true, turnAt: { $lte: new Date(now) } };
-    const leased = { $set: { turnAt: new Date(now + LEASE_MS) } };
-    const options = { ...OPERATION_LIMITS, sort: { turnAt: 1 }, returnDocument: 'after' } as const;
-    const taken = await this.database.call(() => this.cursors.findOneAndUpdate(waiting, leased, options));
-    return taken ?? undefined;
-  }
-
-  /**
-   * Ends a turn; does nothing if another process has taken it in the meantime. The cursor is closed if nothing is
-   * left, and no event has been recorded since.
-   *
-   * @param behind the subscriptions that are left behind; undefined if nothing could be made
-   */
-  async end({ _id, head, turnAt }: DeliveryCursor, behind?: Behind): Promise<void> {
-    const next = new Date(Date.now() + (behind ? 0 : BLOCKED_MS));
-    const $set = { ...(behind && { seq: head, behind }), turnAt: next };
-    const done = { _id, head, seq: head, behind: {}, turnAt: next };
-    const updates = [
-      { updateOne: { filter: { _id, turnAt }, update: { $set } } },
-      { updateOne: { filter: done, update: { $unset: { open: 1 as const } } } },
-    ];
-    await this.database.call(() => this.cursors.bulkWrite(updates, { ...OPERATION_LIMITS, ordered: true }));
-  }
-
-  private get cursors(): mongo.Collection<DeliveryCursor> {
-    return this.model.collection as unknown as mongo.Collection<DeliveryCursor>;
-  }
-}
-
 /** Maximum number of events that a tenant's turn makes deliveries of. */
 const MAX_EVENTS = 10;
 
@@ -120,9 +66,6 @@ const MAX_TURNS = 8;
 
 /** How often to look for the events of other processes, and for tenants that were blocked. Unit: milliseconds. */
 const POLL_MS = 1_000;
-
-/** A secondary may not have a new subscription yet. */
-const FROM_PRIMARY = { ...OPERATION_LIMITS, readPreference: 'primary' } as const;
 
 /** The part of a subscription that decides which events it gets. */
 type Subscriber = Pick<Subscription, 'events' | 'since'> & { readonly _id: Types.ObjectId };
@@ -139,8 +82,8 @@ export class FanOut {
 
   constructor(
     @InjectConnection(CRUD_CONNECTION) private readonly connection: Connection,
+    @InjectModel(CURSOR_MODEL.name, CRUD_CONNECTION) private readonly model: Model<DeliveryCursor>,
     private readonly log: EventLog,
-    private readonly cursors: Cursors,
     private readonly queue: DeliveryQueue,
     private readonly database: Database,
   ) {
@@ -156,7 +99,7 @@ export class FanOut {
     const tenants = new Set(subscribed.map(String));
     const wanted = events.filter(({ tenant }) => tenants.has(tenant));
     if (wanted.length === 0) return;
-    await this.cursors.open(wanted);
+    await this.open(wanted);
     this.waking.abort();
   }
 
@@ -166,9 +109,9 @@ export class FanOut {
       this.waking = new AbortController();
       const turns: Promise<void>[] = [];
       while (turns.length < MAX_TURNS) {
-        const cursor = await this.cursors.take();
+        const cursor = await this.take();
         if (!cursor) break;
-        turns.push(this.turn(cursor).catch((error: unknown) => this.giveUp(cursor, error)));
+        turns.push(this.turn(cursor));
       }
       await Promise.all(turns);
       // If it was woken meanwhile, the signal is already aborted.
@@ -176,37 +119,79 @@ export class FanOut {
     }
   }
 
+  /** If it fails, it ends without progress, so that the tenant does not wait until the lease ends. */
   private async turn(cursor: DeliveryCursor): Promise<void> {
-    const { _id, head, seq, behind = {} } = cursor;
+    try {
+      await this.end(cursor, await this.deliver(cursor));
+    } catch (error) {
+      this.logger.warn({ ...OUTAGE, error }, 'Deliveries wait to be made; trying again');
+      await this.end(cursor).catch(() => undefined);
+    }
+  }
+
+  /** Makes deliveries of a tenant. @returns the subscriptions that are behind then; undefined if none could be made */
+  private async deliver({ _id, head, seq, behind = {} }: DeliveryCursor): Promise<Behind | undefined> {
     const tenant = new Types.ObjectId(_id);
     const subscribers = await this.subscribersOf(tenant);
     const positionOf = (one: Subscriber) => Math.max(behind[String(one._id)] ?? seq, one.since ?? 0);
     const waiting = subscribers.filter((one) => positionOf(one) < head);
     const served = await this.withRoom(waiting, Math.ceil(MAX_DUE / subscribers.length));
-    if (waiting.length > 0 && served.length === 0) return this.cursors.end(cursor);
-    const left = new Map(waiting.map((one) => [String(one._id), positionOf(one)]));
-    const deliverAfter = async (after: number) => {
-      const group = served.filter((one) => positionOf(one) === after);
-      const events = await this.log.outline(_id, { after, upTo: head, limit: MAX_EVENTS });
-      const deliveries = events.flatMap(({ _id: event, type }) =>
-        group
-          .filter((one) => isWanted(type, one.events))
+    if (served.length === 0) return waiting.length > 0 ? undefined : {};
+    // Those that are farthest behind come first; others join them on the way.
+    const after = Math.min(...served.map(positionOf));
+    const events = await this.log.outline(_id, { after, upTo: head, limit: MAX_EVENTS });
+    await this.queue.add(
+      events.flatMap(({ _id: event, seq: position, type }) =>
+        served
+          .filter((one) => positionOf(one) < position && isWanted(type, one.events))
           .map(({ _id: subscription }) => ({ subscription, tenant, event, type })),
-      );
-      await this.queue.add(deliveries);
-      for (const one of group) {
-        if (events.length < MAX_EVENTS) left.delete(String(one._id));
-        else left.set(String(one._id), Math.max(...events.map((event) => event.seq)));
-      }
-    };
-    await Promise.all([...new Set(served.map(positionOf))].map(deliverAfter));
-    await this.cursors.end(cursor, Object.fromEntries(left));
+      ),
+    );
+    const reached = events[MAX_EVENTS - 1]?.seq ?? head;
+    const left = waiting.map((one): [string, number] => {
+      const position = positionOf(one);
+      return [String(one._id), served.includes(one) ? Math.max(position, reached) : position];
+    });
+    return Object.fromEntries(left.filter(([, position]) => position < head));
   }
 
-  /** Ends a turn without progress, so that the tenant does not wait until the lease ends. */
-  private async giveUp(cursor: DeliveryCursor, error: unknown): Promise<void> {
-    this.logger.warn({ ...OUTAGE, error }, 'Deliveries wait to be made; trying again');
-    await this.cursors.end(cursor).catch(() => undefined);
+  /** Opens the tenants of recorded events. */
+  private async open(events: readonly EventRecord[]): Promise<void> {
+    const heads = new Map<string, number>();
+    for (const { tenant, seq } of events) heads.set(tenant, Math.max(seq, heads.get(tenant) ?? 0));
+    const updates = [...heads].map(([_id, head]) => {
+      const fresh = { seq: 0, turnAt: new Date() };
+      const update = { $max: { head }, $set: { open: true }, $setOnInsert: fresh };
+      return { updateOne: { filter: { _id }, update, upsert: true } };
+    });
+    await this.database.call(() => this.cursors.bulkWrite(updates, { ...OPERATION_LIMITS, ordered: false }));
+  }
+
+  /** Begins the turn of the open tenant that has waited longest; undefined if none may begin. */
+  private async take(): Promise<DeliveryCursor | undefined> {
+    const now = Date.now();
+    const waiting = { open: true, turnAt: { $lte: new Date(now) } };
+    const leased = { $set: { turnAt: new Date(now + LEASE_MS) } };
+    const options = { ...OPERATION_LIMITS, sort: { turnAt: 1 }, returnDocument: 'after' } as const;
+    const taken = await this.database.call(() => this.cursors.findOneAndUpdate(waiting, leased, options));
+    return taken ?? undefined;
+  }
+
+  /**
+   * Ends a turn; does nothing if another process has taken it in the meantime. The cursor is closed if nothing is
+   * left, and no event has been recorded since.
+   *
+   * @param behind the subscriptions that are left behind; undefined if nothing could be made
+   */
+  private async end({ _id, head, turnAt }: DeliveryCursor, behind?: Behind): Promise<void> {
+    const next = new Date(Date.now() + (behind ? 0 : BLOCKED_MS));
+    const $set = { ...(behind && { seq: head, behind }), turnAt: next };
+    const done = { _id, head, seq: head, behind: {}, turnAt: next };
+    const updates = [
+      { updateOne: { filter: { _id, turnAt }, update: { $set } } },
+      { updateOne: { filter: done, update: { $unset: { open: 1 as const } } } },
+    ];
+    await this.database.call(() => this.cursors.bulkWrite(updates, { ...OPERATION_LIMITS, ordered: true }));
   }
 
   /** Those of the subscriptions that may be given more deliveries. */
@@ -225,5 +210,9 @@ export class FanOut {
 
   private get subscriptions(): mongo.Collection<Subscriber & { tenant: Types.ObjectId; enabled: boolean }> {
     return this.connection.collection('subscriptions') as never;
+  }
+
+  private get cursors(): mongo.Collection<DeliveryCursor> {
+    return this.model.collection as unknown as mongo.Collection<DeliveryCursor>;
   }
 }
