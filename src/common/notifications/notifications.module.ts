@@ -11,8 +11,7 @@ import { EVENT_MODEL, EventLog } from './log/event-log.js';
 import { EventRecorder } from './log/event-recorder.js';
 import { CURSOR_MODEL, FanOut } from './log/fan-out.js';
 import { NotificationCounters, QueueGauges } from './notification-metrics.js';
-import { EventFeed, STREAM_DEFAULTS, STREAM_OPTIONS, type StreamOptions } from './stream/event-feed.js';
-import { EventStreams } from './stream/event-streams.js';
+import { EventStreams, type StreamOptions } from './stream/event-streams.js';
 import { EventsController } from './stream/events.controller.js';
 import { SUBSCRIPTION_SLOTS, subscriptionsCrud } from './subscriptions/subscription.schema.js';
 import { SubscriptionsController, SubscriptionsService } from './subscriptions/subscriptions.service.js';
@@ -73,8 +72,11 @@ export class NotificationsModule {
       controllers: [EventsController],
       providers: [
         ...[EventRecorder, EventTypes, FanOut, NotificationCounters, QueueGauges],
-        ...[EventFeed, EventStreams],
-        { provide: STREAM_OPTIONS, useValue: { ...STREAM_DEFAULTS, ...stream } },
+        {
+          provide: EventStreams,
+          inject: [EventLog],
+          useFactory: (log: EventLog) => new EventStreams(log, stream),
+        },
         ...(worker ? ofWorker : []),
       ],
     };

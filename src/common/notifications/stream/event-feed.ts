@@ -1,32 +1,8 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Logger } from '@nestjs/common';
 import { pause } from '../../database/index.js';
 import { OUTAGE } from '../../errors/index.js';
-import { EventLog } from '../log/event-log.js';
+import type { EventLog } from '../log/event-log.js';
 import type { EventStream } from './event-stream.js';
-
-/** Settings of live streams. */
-export interface StreamOptions {
-  /** Time between two heartbeats. Unit: milliseconds. @default 15000 */
-  readonly heartbeatMs: number;
-  /** How often to look for the events of other processes. Unit: milliseconds. @default 250 */
-  readonly pollMs: number;
-  /** Maximum number of streams of one tenant in this process. @default 1000 */
-  readonly maxPerTenant: number;
-  /** Maximum number of streams in this process. @default 10000 */
-  readonly maxInAll: number;
-  /** How long a client may leave data waiting before it is disconnected. Unit: milliseconds. @default 30000 */
-  readonly maxStallMs: number;
-}
-
-export const STREAM_OPTIONS = Symbol('StreamOptions');
-
-export const STREAM_DEFAULTS: StreamOptions = Object.freeze({
-  heartbeatMs: 15_000,
-  pollMs: 250,
-  maxPerTenant: 1_000,
-  maxInAll: 10_000,
-  maxStallMs: 30_000,
-});
 
 /** Maximum number of new events whose tenants are looked up; beyond, all streams are woken. */
 const MAX_LOOKED_UP = 1_000;
@@ -35,7 +11,6 @@ const MAX_LOOKED_UP = 1_000;
  * Watches the log for all streams of this process, while there are any, and wakes those whose tenants have new events.
  * Appends of this process are seen at once.
  */
-@Injectable()
 export class EventFeed {
   private readonly logger = new Logger('EventFeed');
   private readonly streams = new Map<string, Set<EventStream>>();
@@ -44,16 +19,12 @@ export class EventFeed {
 
   constructor(
     private readonly log: EventLog,
-    @Inject(STREAM_OPTIONS) private readonly options: StreamOptions,
+    private readonly pollMs: number,
   ) {
     log.appended.subscribe(() => this.waking.abort());
   }
 
-  /**
-   * Wakes a stream whenever its tenant has events that it may not have read yet.
-   *
-   * @returns a function to call once the stream has ended
-   */
+  /** Wakes a stream whenever its tenant has new events. @returns a function to call once the stream has ended */
   follow(tenant: string, stream: EventStream): () => void {
     const ofTenant = this.streams.get(tenant) ?? new Set();
     this.streams.set(tenant, ofTenant.add(stream));
@@ -76,7 +47,7 @@ export class EventFeed {
       } catch (error) {
         this.logger.warn({ ...OUTAGE, error }, 'The log of events cannot be read; trying on');
       }
-      if (this.streams.size > 0) await pause(this.options.pollMs, this.waking.signal);
+      if (this.streams.size > 0) await pause(this.pollMs, this.waking.signal);
     }
     this.isWatching = false;
   }

@@ -1,13 +1,33 @@
 import { createHash } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
-import { Inject, Injectable } from '@nestjs/common';
 import { Batches, singleFlight } from '../../database/index.js';
 import { DomainError, ShuttingDownError, TooManyStreamsError } from '../../errors/index.js';
 import { FairShare } from '../../http/index.js';
 import { type HttpResponse, rawOf } from '../../request/index.js';
-import { EventLog, type EventRecord } from '../log/event-log.js';
-import { EventFeed, STREAM_OPTIONS, type StreamOptions } from './event-feed.js';
+import type { EventLog, EventRecord } from '../log/event-log.js';
+import { EventFeed } from './event-feed.js';
 import { EventStream, type Frame, frameOf, PAGE } from './event-stream.js';
+
+/** Settings of live streams. */
+export interface StreamOptions {
+  /** Time between two heartbeats. Unit: milliseconds. @default 15000 */
+  readonly heartbeatMs: number;
+  /** How often to look for the events of other processes. Unit: milliseconds. @default 250 */
+  readonly pollMs: number;
+  /** Maximum number of streams of one tenant in this process. @default 1000 */
+  readonly maxPerTenant: number;
+  /** Maximum number of streams in this process. @default 10000 */
+  readonly maxInAll: number;
+  /** How long a client may leave data waiting before it is disconnected. Unit: milliseconds. @default 30000 */
+  readonly maxStallMs: number;
+}
+
+const DEFAULTS: StreamOptions = Object.freeze({
+  heartbeatMs: 15_000,
+  pollMs: 250,
+  maxPerTenant: 1_000,
+  maxInAll: 10_000,
+  maxStallMs: 30_000,
+});
 
 /** The longest time that a timer takes. Unit: milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -41,10 +61,10 @@ function originOf(tenant: string): string {
 }
 
 /** Opens streams, each with its heartbeats and its end. */
-@Injectable()
 export class EventStreams {
-  /** Includes streams that are being opened. */
+  private readonly options: StreamOptions;
   private readonly slots: FairShare;
+  private readonly feed: EventFeed;
   /** Reads of the log: streams at the same position share one. */
   private readonly pages = singleFlight<readonly Frame[]>();
   /** Reads of a tenant follow one another, however many streams it has. */
@@ -54,15 +74,17 @@ export class EventStreams {
   );
 
   constructor(
-    private readonly feed: EventFeed,
     private readonly log: EventLog,
-    @Inject(STREAM_OPTIONS) private readonly options: StreamOptions,
+    options: Partial<StreamOptions> = {},
   ) {
-    this.slots = new FairShare({ maxInAll: options.maxInAll, maxPerClient: options.maxPerTenant });
+    this.options = { ...DEFAULTS, ...options };
+    const { maxInAll, maxPerTenant, pollMs } = this.options;
+    this.slots = new FairShare({ maxInAll, maxPerClient: maxPerTenant });
+    this.feed = new EventFeed(log, pollMs);
   }
 
   /**
-   * Answers a request with a stream.
+   * Answers a request with a stream, or HEAD with its headers.
    *
    * @throws TooManyStreamsError, OverloadedError, ShuttingDownError if no other stream can be opened
    * @throws DomainError `UNKNOWN_EVENT` if the tenant has no event with the identifier
@@ -71,44 +93,45 @@ export class EventStreams {
   async open(request: StreamRequest, reply: HttpResponse): Promise<void> {
     const { tenant, types, closing } = request;
     const response = rawOf(reply);
+    const start = await this.startOf(request);
+    if (response.destroyed) return;
+    if (closing.aborted) throw new ShuttingDownError();
+    if (response.req.method === 'HEAD') {
+      begin(reply);
+      response.end();
+      return;
+    }
     const leaveSlot = this.slots.hold(
       { group: tenant, client: tenant },
       () => response.destroy(),
       (max) => new TooManyStreamsError('events', max),
     );
-    // Also emitted after an error response.
-    response.once('close', leaveSlot);
-    const start = await this.startOf(request);
     const read = (after: number) => this.read(tenant, after);
-    if (closing.aborted) throw new ShuttingDownError();
-    if (response.destroyed) return;
     const stream = new EventStream(response, start.seq, types, read, this.options.maxStallMs);
-    response.once('close', this.feed.follow(tenant, stream));
-    this.schedule(stream, request, response);
+    const stopFollowing = this.feed.follow(tenant, stream);
+    const stopTimers = this.schedule(stream, request);
+    response.once('close', () => {
+      leaveSlot();
+      stopFollowing();
+      stopTimers();
+    });
     begin(reply);
     // Sets the client's last event identifier without an event, so that it can resume before its first one.
     await stream.run(`: connected\nid: ${start._id}\n\n`);
   }
 
-  /** Answers HEAD with the headers of a stream. */
-  async head(request: StreamRequest, reply: HttpResponse): Promise<void> {
-    await this.startOf(request);
-    begin(reply);
-    rawOf(reply).end();
-  }
-
   /** Sends heartbeats, and ends the stream when its token expires, or the server closes. */
-  private schedule(stream: EventStream, { expires, closing }: StreamRequest, response: ServerResponse): void {
+  private schedule(stream: EventStream, { expires, closing }: StreamRequest): () => void {
     const heartbeat = setInterval(() => stream.beat(), this.options.heartbeatMs);
     const left = Math.min(expires * 1_000 - Date.now(), MAX_TIMER_MS);
     const expiry = setTimeout(() => stream.end('token expired'), left);
     const close = () => stream.end('shutting down');
     closing.addEventListener('abort', close);
-    response.once('close', () => {
+    return () => {
       clearInterval(heartbeat);
       clearTimeout(expiry);
       closing.removeEventListener('abort', close);
-    });
+    };
   }
 
   private read(tenant: string, after: number): Promise<readonly Frame[]> {

@@ -98,8 +98,7 @@ export class EventsController {
       types: this.typesOf(request),
       closing: request.platform.closing,
     };
-    if (request.method === 'HEAD') await this.streams.head(stream, reply);
-    else await this.streams.open(stream, reply);
+    await this.streams.open(stream, reply);
   }
 
   /** @throws ValidationError that lists the known types if there is another one, or none */
@@ -113,10 +112,7 @@ export class EventsController {
   }
 }
 
-/**
- * When the token expires. For a single request, clock tolerance makes an expired token acceptable; a stream
- * would end at once.
- */
+/** When the token expires. With clock tolerance, an expired one is accepted; its stream would end at once. */
 function expiryOf({ exp }: TenantScope['caller']['claims']): number {
   const expires = Number(exp);
   if (!(expires > Date.now() / 1_000)) throw new InvalidTokenError('ERR_JWT_EXPIRED');
