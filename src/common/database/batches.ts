@@ -33,10 +33,7 @@ interface Kind<Item, Result> {
   underWay: number;
 }
 
-/**
- * Natural batching: an item whose kind has no running step is carried out at once. Items that arrive meanwhile are carried
- * out together by the next step, in order of arrival.
- */
+/** Natural batching: an item is carried out at once; those of its kind that arrive meanwhile, by the next step together. */
 export class Batches<Item, Result> {
   private readonly kinds = new Map<string, Kind<Item, Result>>();
   private readonly runs = new Set<Promise<void>>();

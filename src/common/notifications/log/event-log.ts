@@ -54,9 +54,8 @@ const REMOVED_AT_ONCE = 1_000;
 const LASTING = { ...OPERATION_LIMITS, readConcern: 'majority' } as const;
 
 /**
- * The log of all events, in one order for all tenants. An event gets the position after the highest one, and a
- * unique index lets only one writer succeed. So no position is left out, and none is
- * filled after a later one: a reader who has read up to a position has missed nothing before it.
+ * The log of all events, in one order. An event gets the position after the highest one, and a unique index lets only one
+ * writer succeed. So no position is filled after a later one: who has read up to a position has missed nothing before it.
  */
 @Injectable()
 export class EventLog {

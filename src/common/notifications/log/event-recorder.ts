@@ -34,9 +34,8 @@ const TRIM_MS = 60 * 60 * 1_000;
 const RETENTION_MS = 31 * 24 * 60 * 60 * 1_000;
 
 /**
- * Makes events durable: each is stored in the log, its deliveries are announced, and it is settled. That happens as soon as
- * they are published, and no request waits for it. Events that a killed process, a failing database or a burst has
- * left in the outboxes are found by a sweep, which also removes old events.
+ * Makes events durable: each is stored in the log, announced to the fan-out, and settled, at once, without a request that
+ * waits for it. Those that a killed process, a failing database or a burst has left in the outboxes are found by a sweep.
  */
 @Injectable()
 export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationShutdown {

@@ -178,8 +178,7 @@ export class FanOut {
   }
 
   /**
-   * Ends a turn; does nothing if another process has taken it in the meantime. The cursor is closed if nothing is
-   * left, and no event has been recorded since.
+   * Ends a turn, unless another process has taken it, and closes the cursor if nothing is left.
    *
    * @param behind the subscriptions that are left behind; undefined if nothing could be made
    */

@@ -15,9 +15,8 @@ export interface Frame extends Pick<EventRecord, 'seq' | 'type'> {
 }
 
 /**
- * An event in the format of Server-Sent Events
- * (https://html.spec.whatwg.org/multipage/server-sent-events.html). Its body is one line: JSON escapes line
- * breaks, and the characters that it does not escape, such as U+2028, do not end a line there.
+ * An event in the format of https://html.spec.whatwg.org/multipage/server-sent-events.html. Its body is one line: JSON
+ * escapes line breaks, and the characters that it does not escape, such as U+2028, do not end a line there.
  */
 export function frameOf({ _id, seq, type, body }: EventRecord): Frame {
   return { seq, type, bytes: Buffer.from(`id: ${_id}\nevent: ${type}\ndata: ${body}\n\n`) };

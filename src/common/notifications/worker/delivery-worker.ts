@@ -55,7 +55,6 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   }
 
   onApplicationBootstrap(): void {
-    // It is run again if it fails.
     this.database.inBackground('The delivery worker', () => (this.loop = this.run()));
   }
 
@@ -72,7 +71,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   private async drain(): Promise<void> {
     this.stopping.abort();
     this.waking.abort();
-    await this.loop.catch(() => undefined);
+    await this.loop;
     const cutOff = setTimeout(() => this.cuttingOff.abort(), DRAIN_MS);
     await Promise.all(this.running);
     clearTimeout(cutOff);
@@ -130,10 +129,11 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     receiver?: Receiver,
     body?: string,
   ): Promise<void> {
-    // One that is deleted takes its deliveries with it; nobody sees what is left of them.
-    if (!receiver?.enabled) return this.end(delivery, 'The subscription is disabled.');
-    if (body === undefined) return this.end(delivery, 'The event is no longer kept.');
     const at = new Date();
+    const end = (error: string) => this.finish(delivery, { at, error, final: true });
+    // One that is deleted takes its deliveries with it; nobody sees what is left of them.
+    if (!receiver?.enabled) return end('The subscription is disabled.');
+    if (body === undefined) return end('The event is no longer kept.');
     const message = { id: delivery.event, url: receiver.url, secrets: secretsOf(receiver), body };
     const result = await this.sender.send(message, this.cuttingOff.signal).catch(() => undefined);
     if (!result) return this.release(delivery);
@@ -148,10 +148,6 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
 
   private release(delivery: ClaimedDelivery): Promise<void> {
     return this.write(delivery, () => this.queue.release(delivery));
-  }
-
-  private end(delivery: ClaimedDelivery, error: string): Promise<void> {
-    return this.finish(delivery, { at: new Date(), error, final: true });
   }
 
   private finish(delivery: ClaimedDelivery, outcome: AttemptOutcome): Promise<void> {

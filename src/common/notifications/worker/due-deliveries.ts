@@ -28,10 +28,9 @@ export interface Placed<T extends DueDelivery> {
 type NewDeliveries = ReadonlyMap<string, readonly DueDelivery[]>;
 
 /**
- * Finds due deliveries that have a slot. Those that have become due since the last round are read in order. A
- * subscription that gets fewer slots than it has due deliveries is remembered, and read separately when it has
- * slots again: so the worker never reads through a backlog, however long it is. Tenants take turns, those with
- * the fewest deliveries in flight first, and so do the subscriptions of a tenant.
+ * Finds due deliveries that have a slot, among those that have become due since the last round. A subscription with more
+ * is remembered, and read separately when it has slots again: so a backlog is never read through, however long it is.
+ * Tenants take turns, those with the fewest deliveries in flight first, and so do the subscriptions of a tenant.
  */
 export class DueDeliveries {
   private readonly logger = new Logger('DeliveryWorker');

@@ -31,10 +31,9 @@ export interface Slot {
 }
 
 /**
- * The slots for deliveries in flight, shared so that no subscription and no tenant delays others. A
- * subscription has one slot until an attempt has succeeded: an endpoint that hangs would otherwise occupy
- * several for seconds. Those without success have slots of their own, so that, however many hang, others
- * are served. In both groups a tenant may use as many slots as it leaves free.
+ * The slots for deliveries in flight, shared so that no subscription and no tenant delays others. A subscription has one
+ * until an attempt has succeeded, from a group of their own: however many endpoints hang, others are served. In both
+ * groups a tenant may use as many slots as it leaves free.
  */
 export class Slots {
   /** Subscriptions whose last attempt succeeded, the latest last. */
