@@ -167,7 +167,7 @@ export class CrudModule {
     finishController(controller, definition, fail);
     const { service, providers = [], imports = [] } = overrides;
     if (service) checkService(service, options, fail);
-    else if (!overrides.controller) checkRequired(definition, fail);
+    else if (!overrides.controller) checkRequired(definition);
     checkServiceOf(controller, service ?? CrudService, fail);
     const { audit, entity, schema, name, hooks, query } = definition;
     if (typeof hooks === 'function') {

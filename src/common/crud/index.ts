@@ -27,10 +27,7 @@ export type * from './options/crud-hooks.js';
 export {
   type AnyCrudOptions,
   type CrudAction as CrudActionName,
-  type CrudArchive,
-  type CrudAudit,
   type CrudBatchHandler,
-  type CrudEvents,
   type CrudFieldRule,
   type CrudHandler,
   type CrudInput,

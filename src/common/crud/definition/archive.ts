@@ -1,7 +1,7 @@
 import type { SchemaType } from 'mongoose';
 import { errorMessages, type Violation } from '../../errors/index.js';
 import { type IsolationFields, isOpen } from '../../tenancy/index.js';
-import { type Fail, failIf } from '../options/checks.js';
+import { failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
 import type { StoreFilter } from '../store/store-types.js';
 import { SERVICE_FIELDS } from './check-fields.js';
@@ -47,7 +47,7 @@ export function archiveOf(
 
 /** The fields that scope an action. @param isArchived whether it reads archived records */
 export function isolationOfAction(
-  { isolation, archive }: Pick<CrudDefinition, 'isolation' | 'archive'>,
+  { isolation, archive }: CrudDefinition,
   action: CrudAction,
   isArchived: boolean,
 ): IsolationFields {
@@ -74,17 +74,14 @@ export function readArchived(text: string | undefined, violations: Violation[]):
 }
 
 /** Checks the option `archive`: its field, and that isolation decides whose archived records a caller sees. */
-export function checkArchive(
-  definition: Pick<CrudDefinition, 'options' | 'schema' | 'isolation' | 'archive' | 'inputFields'>,
-  fail: Fail,
-): void {
-  const { options, schema, isolation, archive, inputFields } = definition;
+export function checkArchive(definition: CrudDefinition): void {
+  const { fail, schema, visible, isolation, archive, inputFields } = definition;
   if (!archive) return;
   const { field } = archive;
   const type = schema.path(field) as SchemaType | undefined;
   const { default: preset, immutable } = (type?.options ?? {}) as { default?: unknown; immutable?: unknown };
   const isOptional = type?.instance === 'Date' && !type.isRequired && preset === undefined && !immutable;
-  const scopes = [options.visible ?? {}, ...Object.values(isolation)];
+  const scopes = [visible, ...Object.values(isolation)];
   const { get, count, update, del } = isolation;
   const twofold = fieldOfTwoSources([get, count, update, del]);
   failIf(fail, 'archive', {

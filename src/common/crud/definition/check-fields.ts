@@ -1,10 +1,9 @@
 import type { Type } from '@nestjs/common';
 import type { Schema, SchemaType } from 'mongoose';
-import { apiNamesOf, type FieldDescription, fieldsOf, unvalidatedFieldsOf } from '../../fields/index.js';
+import { type FieldDescription, fieldsOf, unvalidatedFieldsOf } from '../../fields/index.js';
 import { flatFields, type IsolationFields } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
-import type { CrudReference } from '../options/crud-options.js';
-import type { HookName } from '../options/option-names.js';
+import type { HookName } from '../options/crud-options.js';
 import { entryTypeOf, hasMiddleware, isDeclared, listsOn, schemaOf } from './schema-paths.js';
 import { WORDS } from '../search/words.js';
 import { OUTBOX } from '../store/outbox.js';
@@ -45,30 +44,18 @@ export function checkInputClass(input: Type<object>, fail: Fail): void {
   if (own) fail(`${input.name} has a field "${own}", which the service sets itself. Remove it.`);
 }
 
-/** Checks that an output class declares at least one field, since nothing else is shown. */
-export function checkOutputClass(output: Type<object> | undefined, fail: Fail): void {
-  if (!output || fieldsOf(output).length > 0 || apiNamesOf(output).length > 0) return;
-  fail(
-    `${output.name} declares no field to show. Decorate its fields with @ApiProperty() or @IsText() and its like.`,
-  );
-}
-
-type Checked = Pick<CrudDefinition, 'options' | 'schema' | 'kinds' | 'isolation' | 'writeOnly'> &
-  Pick<CrudDefinition, 'createReader' | 'updateReader'>;
-
 /** Checks that the entity has every field that an option or an input names, and that the field can hold its values. */
-export function checkFields(checked: Checked, fail: Fail): void {
-  const { options, schema, kinds, createReader, updateReader, writeOnly } = checked;
-  const inputs = [...createReader.fields, ...updateReader.fields];
-  for (const field of inputs) checkInputField(field, checked, fail);
-  const names = inputs.map(({ name }) => name);
-  const unknownField = [...writeOnly].find((name) => !names.includes(name));
+export function checkFields(definition: CrudDefinition): void {
+  const { fail, options, schema, visible, parent, references, kinds, writeOnly } = definition;
+  const { createReader, updateReader, inputFields } = definition;
+  for (const field of [...createReader.fields, ...updateReader.fields]) checkInputField(field, definition);
+  const unknownField = [...writeOnly].find((name) => !inputFields.includes(name));
   if (unknownField !== undefined) fail(`writeOnly names "${unknownField}", which is not an input field.`);
-  checkIsolation(checked, names, fail);
+  checkIsolation(definition);
   const taken = [HOLDS, OUTBOX, WORDS].find((name) => isDeclared(schema, name));
   if (taken !== undefined)
     fail(`the schema has "${taken}", which the generator stores with a record. Rename the field.`);
-  const { output, parent, visible = {} } = options;
+  const { output } = options;
   const hides = (typeof output === 'object' ? output.hides : undefined) ?? [];
   for (const [option, names] of Object.entries({ visible: Object.keys(visible), 'output.hides': hides })) {
     const stray = names.find((name) => !isDeclared(schema, name));
@@ -87,7 +74,7 @@ export function checkFields(checked: Checked, fail: Fail): void {
   const above = parent && (schema.path(parent.field) as SchemaType | undefined);
   if (parent && (!above || isOpenType(above, ['Array', ...OPEN])))
     fail(`parent.field names "${parent.field}", which is not a single value of the schema. Choose another.`);
-  for (const [path, { onDelete }] of Object.entries(options.references ?? {})) {
+  for (const { path, onDelete } of references) {
     const type = schema.path(path) as SchemaType | undefined;
     const instance = (entryTypeOf(type) ?? type)?.instance ?? '';
     // A list only loses an entry.
@@ -121,7 +108,7 @@ function canHold(type: SchemaType | undefined, value: unknown): boolean {
   }
 }
 
-function checkInputField(field: FieldDescription, { options, schema, writeOnly }: Checked, fail: Fail): void {
+function checkInputField(field: FieldDescription, { entity, fail, schema, writeOnly }: CrudDefinition): void {
   const { name, list, kind } = field;
   const type = schema.path(name) as SchemaType | undefined;
   // The schema may declare a nested object by its members only.
@@ -130,7 +117,7 @@ function checkInputField(field: FieldDescription, { options, schema, writeOnly }
     if (isStored) fail(`writeOnly names "${name}", which the schema stores. Remove it from one of them.`);
     return;
   }
-  const at = `${(options.entity as Type<object>).name}.${name}`;
+  const at = `${entity.name}.${name}`;
   const { instance = 'Mixed' } = type ?? {};
   const isFitting = list ? instance === 'Array' : (FITTING[kind]?.includes(instance) ?? instance !== 'Array');
   failIf(fail, `the input field "${name}" is `, {
@@ -140,11 +127,8 @@ function checkInputField(field: FieldDescription, { options, schema, writeOnly }
   });
 }
 
-function checkIsolation(
-  { options, schema, isolation }: Checked,
-  inputs: readonly string[],
-  fail: Fail,
-): void {
+function checkIsolation(definition: CrudDefinition): void {
+  const { fail, inputFields, isolation, options, parent, references, schema } = definition;
   for (const [action, fields] of Object.entries(options.isolationFields ?? {})) {
     for (const [field] of flatFields(fields as IsolationFields)) {
       const type = schema.path(field) as SchemaType | undefined;
@@ -161,22 +145,21 @@ function checkIsolation(
   for (const [action, fields] of Object.entries(isolation)) {
     // A write keeps the caller in a list, whatever else clients put into it.
     const open = Object.keys(fields).find(
-      (field) => inputs.includes(field) && !isList(schema, field) && !fields[field]?.isList,
+      (field) => inputFields.includes(field) && !isList(schema, field) && !fields[field]?.isList,
     );
     if (open === undefined) continue;
     const given = (options.isolationFields ?? {}) as Record<string, object | undefined>;
     const at =
-      open === (options.parent?.field as string | undefined)
+      open === parent?.field
         ? 'parent.field'
         : `isolationFields.${open in (given[action] ?? {}) ? action : 'all'}`;
     fail(`${at} names "${open}", which clients may send. Remove it from the input class.`);
   }
-  const references = Object.entries((options.references ?? {}) as Readonly<Record<string, CrudReference>>);
-  const shared = references.find(([, { check }]) => check === 'sameScope');
+  const shared = references.find(({ check }) => check === 'sameScope');
   const several = Object.entries(isolation.update).find(([, { exempts, isList }]) => exempts || isList);
   if (shared && several)
     fail(
-      `references.${shared[0]}.check is "sameScope", but a caller may update records of several "${several[0]}", by unlessCaller or claims. Write check: 'exists', or isolate updates by one value.`,
+      `references.${shared.path}.check is "sameScope", but a caller may update records of several "${several[0]}", by unlessCaller or claims. Write check: 'exists', or isolate updates by one value.`,
     );
 }
 
@@ -201,8 +184,8 @@ export function hasHook({ hooks }: CrudDefinition, name: HookName): boolean {
  * Checks that a create can satisfy the schema: every required field comes from the input, the scope, a default or a hook.
  * Skipped if your own service or controller may set the field.
  */
-export function checkRequired(definition: CrudDefinition, fail: Fail): void {
-  const { entity, schema, isolation, createReader, disabled } = definition;
+export function checkRequired(definition: CrudDefinition): void {
+  const { entity, fail, schema, isolation, createReader, disabled } = definition;
   if (hasHook(definition, 'beforeCreate') || disabled.has('create')) return;
   const given = new Set([
     ...createReader.fields.map(({ name }) => name),

@@ -1,10 +1,10 @@
 import type { IndexDefinition, IndexOptions, Schema, SchemaType } from 'mongoose';
 import { isPlainObject } from '../../fields/index.js';
-import type { Fail } from '../options/checks.js';
+import type { CrudDefinition } from './crud-definition.js';
 import { isDeclared, isInMap, listsOn, prefixesOf, schemaOf } from './schema-paths.js';
 
 /** Checks that the schema has every field that its indexes name. MongoDB would index nothing, without an error. */
-export function checkIndexes(schema: Schema, fail: Fail): void {
+export function checkIndexes({ schema, fail }: CrudDefinition): void {
   for (const [keys, options] of schema.indexes()) {
     const unknownPath = namesIn(keys, options).find((path) => !hasPath(schema, path));
     if (unknownPath !== undefined)
@@ -18,10 +18,9 @@ export function checkIndexes(schema: Schema, fail: Fail): void {
  * @param added the isolation fields that come before the keys of its author
  */
 export function checkLists(
-  schema: Schema,
+  { schema, fail }: CrudDefinition,
   keys: IndexDefinition,
   added: readonly string[],
-  fail: Fail,
 ): void {
   const sorted = Object.keys(keys).filter((path) => typeof keys[path] === 'number');
   const lists = [...new Set([...added, ...sorted].flatMap((path) => listsOn(schema, path)))].sort(byLength);

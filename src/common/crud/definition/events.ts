@@ -1,6 +1,5 @@
 import type { WriteAction } from '../../events/index.js';
 import { ANY_OF, currentTenant, type IsolationSource } from '../../tenancy/index.js';
-import type { Fail } from '../options/checks.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { isShownByCaller } from './output.js';
 import { entryTypeOf } from './schema-paths.js';
@@ -16,17 +15,9 @@ export interface EventsDefinition {
 }
 
 /** The events that the options describe, if any. */
-export function eventsOf(
-  {
-    options,
-    schema,
-    isolation,
-    archive,
-  }: Pick<CrudDefinition, 'options' | 'schema' | 'isolation' | 'archive'>,
-  fail: Fail,
-): EventsDefinition | undefined {
-  const { events = false, name, references = {} } = options;
-  if (events === false) return undefined;
+export function eventsOf(definition: CrudDefinition): EventsDefinition | undefined {
+  const { archive, fail, isolation, name, options, references, schema } = definition;
+  if (!options.events) return undefined;
   const tenant = Object.keys(isolation.create).find((field) => isolation.create[field] === currentTenant);
   if (tenant === undefined) {
     return fail(
@@ -35,17 +26,17 @@ export function eventsOf(
   }
   if (entryTypeOf(schema.path(tenant)))
     fail(`events reach the tenant of the record, and "${tenant}" has several. Name a field with one.`);
-  const cascading = Object.entries(references).find(([, { onDelete }]) => onDelete === 'cascade');
+  const cascading = references.find(({ onDelete }) => onDelete === 'cascade');
   if (archive && cascading)
     fail(
-      `events tell of records that are archived, and references.${cascading[0]} deletes them with another. Choose another onDelete.`,
+      `events tell of records that are archived, and references.${cascading.path} deletes them with another. Choose another onDelete.`,
     );
   const removal = archive ? { del: 'archived', restore: 'restored' } : { del: 'deleted' };
   const named = Object.entries({ create: 'created', update: 'updated', ...removal });
   return {
     types: Object.fromEntries(named.map(([action, verb]) => [action, `${name}.${verb}`])),
     tenant,
-    data: events === true ? 'record' : 'id',
+    data: options.events === true ? 'record' : 'id',
   };
 }
 

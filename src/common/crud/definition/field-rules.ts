@@ -1,14 +1,12 @@
 import { isPlainObject } from '../../fields/index.js';
 import { errorMessages, ForbiddenFieldError, toPointer } from '../../errors/index.js';
 import { type CallerPredicate, decide, needsToken, type TenantContext } from '../../tenancy/index.js';
-import { type Fail, failIf } from '../options/checks.js';
-import type { AnyCrudOptions, CrudFieldRule } from '../options/crud-options.js';
-import { ACTIONS } from '../options/option-names.js';
+import { failIf } from '../options/checks.js';
+import { ACTIONS, type AnyCrudOptions, type CrudFieldRule } from '../options/crud-options.js';
 import { isRequiredByKind } from './kinds.js';
 import { SERVICE_FIELDS } from './check-fields.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { isWithin } from './schema-paths.js';
-import type { Offered } from './query-definition.js';
 
 /** Who may read and write a field. */
 interface FieldRule {
@@ -39,33 +37,6 @@ export function hiddenFrom(rules: FieldRules, caller: TenantContext): readonly s
   return [...rules].filter(([, { read }]) => !read(caller)).map(([field]) => field);
 }
 
-/** Makes a function that returns a definition as a caller knows it: without the fields that the caller may not read. */
-export function viewsOf(definition: CrudDefinition): CrudDefinition['viewOf'] {
-  const views = new Map<string, CrudDefinition>([['', definition]]);
-  return (caller) => {
-    const hidden = hiddenFrom(definition.fieldRules, caller);
-    const key = hidden.join();
-    const view = views.get(key) ?? without(definition, hidden);
-    views.set(key, view);
-    return view;
-  };
-}
-
-function without(definition: CrudDefinition, hidden: readonly string[]): CrudDefinition {
-  const { query, shownFields, expandable } = definition;
-  const isShown = (path: string) => !hidden.includes(path.split('.', 1)[0] ?? path);
-  const offered = ({ filters, orders }: Offered): Offered => ({
-    filters: new Map([...filters].filter(([path]) => isShown(path))),
-    orders: new Map([...orders].filter(([, { keys }]) => keys.every(({ path }) => isShown(path)))),
-  });
-  return {
-    ...definition,
-    query: { ...query, ...offered(query), live: offered(query.live) },
-    shownFields: shownFields.filter(isShown),
-    expandable: new Map([...expandable].filter(([path]) => isShown(path))),
-  };
-}
-
 /**
  * Rejects a body with fields that its sender may not write, before anything else is said of their values.
  *
@@ -82,8 +53,8 @@ export function rejectForbidden(rules: FieldRules, caller: TenantContext, body: 
 }
 
 /** Checks the option `fields`: that nothing else tells of a field that a caller may not read. */
-export function checkFieldRules(definition: CrudDefinition, fail: Fail): void {
-  const { archive, createReader, disabled, fieldRules, isolation, kinds } = definition;
+export function checkFieldRules(definition: CrudDefinition): void {
+  const { archive, createReader, disabled, fail, fieldRules, isolation, kinds } = definition;
   const { options, query, references, schema, visible } = definition;
   const inputs = createReader.fields;
   const unique = schema.indexes().flatMap(([keys, index]) => (index.unique ? [Object.keys(keys)] : []));

@@ -2,8 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { IndexOptions, Schema } from 'mongoose';
 import { replacing } from '../../database/index.js';
 import { ANY_OF, fieldSets, type IsolationFields } from '../../tenancy/index.js';
-import type { Fail } from '../options/checks.js';
-import type { CrudOutput } from '../options/crud-options.js';
 import type { ArchiveDefinition } from './archive.js';
 import { checkLists } from './check-indexes.js';
 import type { CrudDefinition } from './crud-definition.js';
@@ -13,21 +11,8 @@ import { showsStored } from './output.js';
 
 type Keys = Readonly<Record<string, unknown>>;
 
-type Indexed = Pick<CrudDefinition, 'visible' | 'isolation' | 'archive' | 'inputFields'> & {
-  /** What clients see of a record. */
-  readonly output: CrudOutput<object> | undefined;
-  /** Fields whose unique indexes do not begin with the isolation fields. */
-  readonly globallyUnique: readonly string[];
-  /** The orders to serve. Each index also serves the reverse order. */
-  readonly orders: readonly Order[];
-};
-
 /** The sets of fields that lists and counts of live records are filtered by. */
-export function scopesOf({
-  visible,
-  isolation,
-  archive,
-}: Pick<Indexed, 'visible' | 'isolation' | 'archive'>): string[][] {
+export function scopesOf({ visible, isolation, archive }: CrudDefinition): readonly (readonly string[])[] {
   const live = [...Object.keys(visible), ...(archive ? [archive.field] : [])];
   const scopes = [isolation.get, isolation.count].flatMap((fields) =>
     fieldSets(fields).map((set) => [...live, ...set]),
@@ -36,9 +21,10 @@ export function scopesOf({
 }
 
 /** Adds the indexes that serve the reads of a resource to its schema, and limits those that are unique. */
-export function addIndexes(schema: Schema, indexed: Indexed, fail: Fail): void {
-  const { visible, isolation, archive, orders } = indexed;
-  limitUnique(schema, indexed, fail);
+export function addIndexes(definition: CrudDefinition): void {
+  const { schema, visible, isolation, archive } = definition;
+  const orders = definition.query.indexed;
+  limitUnique(definition);
   // An index can have the entries of one list only.
   const index = (keys: Record<string, 1 | -1>, options?: IndexOptions) => {
     const fitting = withOneList(schema, keys);
@@ -107,13 +93,14 @@ function hasIndex(schema: Schema, keys: Keys, { partialFilterExpression }: Index
  * Makes unique values unique among the live records of one scope: the value of an archived record is free, and
  * nobody learns of a value, or is kept from one, by a record of others.
  */
-function limitUnique(schema: Schema, indexed: Indexed, fail: Fail): void {
-  const { archive, globallyUnique, inputFields, isolation } = indexed;
+function limitUnique(definition: CrudDefinition): void {
+  const { archive, fail, inputFields, isolation, schema } = definition;
+  const globallyUnique: readonly string[] = definition.options.globallyUnique ?? [];
   const readers = fieldSets(isolation.get).flat();
   const indexes = schema.indexes().map(([keys, options]) => {
     const isGlobal = Object.keys(keys).every((key) => globallyUnique.includes(key));
-    const added = isGlobal || !options.unique ? [] : missingFields(schema, keys, indexed);
-    checkLists(schema, keys, added, fail);
+    const added = isGlobal || !options.unique ? [] : missingFields(keys, definition);
+    checkLists(definition, keys, added);
     const isTold = (at: string) => inputFields.includes(at) && readers.includes(at) && listsOn(schema, at)[0];
     const list = [...added, ...Object.keys(keys)].find(isTold);
     if (options.unique && !isGlobal && list !== undefined)
@@ -133,7 +120,7 @@ function limitUnique(schema: Schema, indexed: Indexed, fail: Fail): void {
 }
 
 /** The isolation fields that a unique index lacks. */
-function missingFields(schema: Schema, keys: Keys, { isolation, output }: Indexed): string[] {
+function missingFields(keys: Keys, { schema, isolation, options }: CrudDefinition): string[] {
   const { create, get } = isolation;
   const writers = Object.keys(create);
   // Of those who may read by different fields, the ones that created the records decide.
@@ -142,7 +129,7 @@ function missingFields(schema: Schema, keys: Keys, { isolation, output }: Indexe
   const isNamed = (field: string) => field in keys;
   // Its author has said where the values are unique, and whoever meets one there may read its record.
   if (all.some(isNamed) && read.every(isNamed)) return [];
-  const isSecret = (key: string) => isHidden(schema, key) || showsStored(output, key) === false;
+  const isSecret = (key: string) => isHidden(schema, key) || showsStored(options.output, key) === false;
   const isShown = read.length > 0 && !Object.keys(keys).some(isSecret);
   return (isShown ? read : all).filter((field) => !isNamed(field));
 }

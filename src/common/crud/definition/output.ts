@@ -145,6 +145,15 @@ export function outputClassOf(output: CrudOutput<object> | undefined): Type<obje
   return output && isClass(output) ? output : undefined;
 }
 
+/** Checks that an output class declares at least one field, since nothing else is shown. */
+export function checkOutputClass({ options, fail }: CrudDefinition): void {
+  const output = outputClassOf(options.output);
+  if (!output || fieldsOf(output).length > 0 || apiNamesOf(output).length > 0) return;
+  fail(
+    `${output.name} declares no field to show. Decorate its fields with @ApiProperty() or @IsText() and its like.`,
+  );
+}
+
 /** Names of the fields that an output shows; undefined if there is no output, or if only its function decides. */
 export function outputFieldsOf(output: CrudOutput<object> | undefined): readonly string[] | undefined {
   const type = outputClassOf(output);

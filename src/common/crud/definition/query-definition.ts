@@ -1,12 +1,12 @@
 import { type Schema, type SchemaType, Types } from 'mongoose';
 import { fieldAt, type JsonSchema, parseTimestamp, schemaOf as entitySchemaOf } from '../../fields/index.js';
 import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
-import type { Fail } from '../options/checks.js';
-import type { CrudFieldRule, CrudOutput, CrudQueryOptions } from '../options/crud-options.js';
+import type { CrudFieldRule, CrudQueryOptions } from '../options/crud-options.js';
 import type { FilterKind } from '../query/list-query.js';
 import { type SearchDefinition, searchDefinition } from '../search/words.js';
 import { entryTypeOf, isDeclared, isHidden, isInMap, listsOn, schemaOf } from './schema-paths.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
+import { KIND } from './kinds.js';
 import { showsStored } from './output.js';
 
 /** A key of an order: the path of a field, and the direction. */
@@ -220,35 +220,38 @@ export interface QueryDefinition extends Offered {
   readonly search?: SearchDefinition;
 }
 
-interface Described extends Pick<CrudDefinition, 'entity' | 'schema' | 'archive' | 'references'> {
-  readonly output: CrudOutput<object> | undefined;
-  /** The sets of fields that scope lists and counts. */
-  readonly scopes: readonly (readonly string[])[];
-}
-
 /** The definition of the option `query`. Checks that every path is in the schema and visible to clients. */
-export function queryDefinition(
-  { filter = [], sort = [], search = [] }: CrudQueryOptions<object>,
-  described: Described,
-  fail: Fail,
-): QueryDefinition {
-  const filters = new Map(filter.map((path) => [path, requireFilter(path, described, fail)] as const));
-  for (const path of search) requireSearchable(path, described, fail);
+export function queryDefinition(definition: CrudDefinition): QueryDefinition {
+  const { archive, kinds, options, scopes } = definition;
+  const {
+    filter = [],
+    sort = [],
+    search = [],
+  }: CrudQueryOptions<Record<string, unknown>> = options.query ?? {};
+  const kind = kinds && showsStored(options.output, KIND) === true ? [KIND] : [];
+  const filters = new Map(
+    [...kind, ...filter].map((path) => [path, requireFilter(path, definition)] as const),
+  );
+  for (const path of search) requireSearchable(path, definition);
   const declared = sort.map((keys) => orderOf(typeof keys === 'string' ? [keys] : keys));
-  for (const { keys } of declared) for (const { path } of keys) requireSortable(path, described, fail);
+  for (const { keys } of declared) for (const { path } of keys) requireSortable(path, definition);
   const indexed = unique([NEWEST_FIRST, ...declared]);
   const orders = indexed.flatMap((order) => [order, reverseOf(order)]);
   const offered = { filters, orders: new Map(orders.map((order) => [order.text, order])) };
-  const live = withoutField(offered, described.archive?.field);
-  const isReferring = [...filters.values()].some(({ referred }) => referred !== undefined);
-  const searched = searchDefinition([...new Set(search)], described.scopes);
-  return { ...offered, indexed, live, isReferring, search: searched };
+  return {
+    ...offered,
+    indexed,
+    live: narrowed(offered, (path) => path !== archive?.field),
+    isReferring: [...filters.values()].some(({ referred }) => referred !== undefined),
+    search: searchDefinition([...new Set(search)], scopes),
+  };
 }
 
-function withoutField({ filters, orders }: Offered, field: string | undefined): Offered {
+/** The filters and orders of some fields only. */
+export function narrowed({ filters, orders }: Offered, isOffered: (path: string) => boolean): Offered {
   return {
-    filters: new Map([...filters].filter(([path]) => path !== field)),
-    orders: new Map([...orders].filter(([, order]) => !sortsBy(order, field))),
+    filters: new Map([...filters].filter(([path]) => isOffered(path))),
+    orders: new Map([...orders].filter(([, { keys }]) => keys.every(({ path }) => isOffered(path)))),
   };
 }
 
@@ -262,11 +265,11 @@ function unique(orders: readonly Order[]): Order[] {
   });
 }
 
-function requireFilter(path: string, described: Described, fail: Fail): FilterField {
-  const reference = described.references.find((one) => path.startsWith(`${one.path}.`));
-  if (reference) return requireReferred(path, reference, described, fail);
-  requireShown(path, 'query.filter', described, fail);
-  const { entity, schema } = described;
+function requireFilter(path: string, definition: CrudDefinition): FilterField {
+  const { entity, fail, references, schema } = definition;
+  const reference = references.find((one) => path.startsWith(`${one.path}.`));
+  if (reference) return requireReferred(path, reference, definition);
+  requireShown(path, 'query.filter', definition);
   const found = filterFieldOf(schema, path, fieldAt(entity, path)?.values);
   if (found) return found;
   return fail(
@@ -278,63 +281,51 @@ function requireFilter(path: string, described: Described, fail: Fail): FilterFi
 function requireReferred(
   path: string,
   reference: ReferenceDefinition,
-  described: Described,
-  fail: Fail,
+  definition: CrudDefinition,
 ): FilterField {
-  requireShown(reference.path, 'query.filter', described, fail);
+  requireShown(reference.path, 'query.filter', definition);
   const { to } = reference;
   const name = path.slice(reference.path.length + 1);
   const field = filterFieldOf(entitySchemaOf(to), name, fieldAt(to, name)?.values);
-  if (!field) return fail(`query.filter names "${path}", which is no single value of the class ${to.name}.`);
-  return { ...field, path, within: undefined, referred: { reference, field } };
+  if (field) return { ...field, path, within: undefined, referred: { reference, field } };
+  return definition.fail(`query.filter names "${path}", which is no single value of the class ${to.name}.`);
 }
 
 /** Checks that clients see the fields of another resource that they can filter by. */
-export function checkReferred(
-  { query }: Pick<CrudDefinition, 'query'>,
-  target: CrudDefinition,
-  fail: Fail,
-): void {
+export function checkReferred({ query, fail }: CrudDefinition, target: CrudDefinition): void {
+  const rules = target.options.fields as Readonly<Record<string, CrudFieldRule>> | undefined;
   for (const [path, { referred }] of query.filters) {
     if (referred?.reference.to !== target.entity) continue;
-    const { schema, options } = target;
-    const output = options.output as Described['output'];
-    requireShown(referred.field.path, `query.filter has "${path}": it`, { schema, output }, fail);
-    const rules = options.fields as Readonly<Record<string, CrudFieldRule>> | undefined;
+    requireShown(referred.field.path, `query.filter has "${path}": it`, target, fail);
     if (rules?.[referred.field.path.split('.', 1)[0] ?? '']?.read)
       fail(`query.filter has "${path}", which only some callers see, by the option fields. Leave it out.`);
   }
 }
 
-function requireSortable(path: string, described: Described, fail: Fail): void {
-  requireShown(path, 'query.sort', described, fail);
-  const field = filterFieldOf(described.schema, path, undefined);
+function requireSortable(path: string, definition: CrudDefinition): void {
+  requireShown(path, 'query.sort', definition);
+  const field = filterFieldOf(definition.schema, path, undefined);
   if (path === '_id' || !field || field.isList)
-    fail(`query.sort names "${path}", which has no order. Sort by a single value other than _id.`);
+    definition.fail(`query.sort names "${path}", which has no order. Sort by a single value other than _id.`);
 }
 
-function requireSearchable(path: string, described: Described, fail: Fail): void {
-  const { schema } = described;
-  requireShown(path, 'query.search', described, fail);
-  if (!isText(schema, path))
-    fail(`query.search names "${path}", which is no text. Search a text or a list of texts.`);
-}
-
-/** Whether a field holds a string or a list of strings and is not inside a map. */
-function isText(schema: Schema, path: string): boolean {
+function requireSearchable(path: string, definition: CrudDefinition): void {
+  requireShown(path, 'query.search', definition);
+  const { fail, schema } = definition;
   const type = schema.path(path) as SchemaType | undefined;
-  return !isInMap(schema, path) && (entryTypeOf(type) ?? type)?.instance === 'String';
+  if (isInMap(schema, path) || (entryTypeOf(type) ?? type)?.instance !== 'String')
+    fail(`query.search names "${path}", which is no text. Search a text or a list of texts.`);
 }
 
 /** Clients must not be able to guess the values of hidden fields through filters and orders. */
 function requireShown(
   path: string,
   option: string,
-  { schema, output }: Pick<Described, 'schema' | 'output'>,
-  fail: Fail,
+  { schema, options, fail: failOfOwn }: CrudDefinition,
+  fail = failOfOwn,
 ): void {
   if (!isDeclared(schema, path)) fail(`${option} names "${path}", which the schema does not have.`);
-  const shows = showsStored(output, path);
+  const shows = showsStored(options.output, path);
   if (isHidden(schema, path) || shows === false)
     fail(`${option} names "${path}", which clients do not see: its values could be guessed. Leave it out.`);
   if (shows === 'unknown') {

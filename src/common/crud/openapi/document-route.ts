@@ -3,9 +3,8 @@ import { ApiExcludeEndpoint, type ParameterObject, type SecurityRequirementObjec
 import { ApiProblems, ApiProblemsOf, type ErrorCode, LOAD_ERRORS } from '../../errors/index.js';
 import { MERGE_PATCH_TYPE, NDJSON_TYPE } from '../../http/index.js';
 import { type IsolationFields, isOpen, needsToken } from '../../tenancy/index.js';
-import type { CrudDefinition } from '../definition/crud-definition.js';
+import { CrudDefinition } from '../definition/crud-definition.js';
 import { hasHook } from '../definition/check-fields.js';
-import { defineCrud } from '../definition/define-crud.js';
 import { fieldsOf, isClass, jsonSchemaOf } from '../../fields/index.js';
 import type { AnyCrudOptions, CrudHandler } from '../options/crud-options.js';
 import {
@@ -78,7 +77,7 @@ export function documentRoute(
  * ```
  */
 export function documentationOf(options: AnyCrudOptions): (handler: CrudHandler) => MethodDecorator {
-  const definition = defineCrud(options);
+  const definition = new CrudDefinition(options);
   const classes = createClasses(definition);
   const routes = new Map(generatedRoutesOf(definition).map((route) => [route.handler, route]));
   return (handler) =>

@@ -22,8 +22,7 @@ import {
   required,
   rule,
 } from './checks.js';
-import type { AnyCrudOptions } from './crud-options.js';
-import { ACTIONS, BATCH_HANDLERS, HANDLERS, HOOKS } from './option-names.js';
+import { ACTIONS, type AnyCrudOptions, BATCH_HANDLERS, HANDLERS, HOOKS } from './crud-options.js';
 
 /** First path segments of the service's own routes. */
 const RESERVED_PATHS = ['docs', 'health'];

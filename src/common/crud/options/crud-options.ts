@@ -5,11 +5,36 @@ import type { CallerPredicate, IsolationSource, TenantContext } from '../../tena
 import type { CrudHooks } from './crud-hooks.js';
 import type { FieldOf, Presented } from './records.js';
 
+/** The actions, in the order of the documentation. */
+export const ACTIONS = ['get', 'count', 'create', 'update', 'del'] as const;
+
 /** The generated actions; `get` covers both the list and the single record. */
-export type CrudAction = 'get' | 'count' | 'create' | 'update' | 'del';
+export type CrudAction = (typeof ACTIONS)[number];
+
+/** The generated handlers, in the order of the explorer. */
+export const HANDLERS = ['create', 'list', 'count', 'get', 'update', 'del', 'restore'] as const;
 
 /** The generated handlers. `list` and `get` belong to the action `get`; `restore` of an archive to `update`. */
-export type CrudHandler = 'create' | 'list' | 'count' | 'get' | 'update' | 'del' | 'restore';
+export type CrudHandler = (typeof HANDLERS)[number];
+
+/** The handlers that carry out many writes. */
+export const BATCH_HANDLERS = ['bulk', 'import'] as const;
+
+/** The handlers that carry out many writes, each as its own route would. See the options `bulk` and `import`. */
+export type CrudBatchHandler = (typeof BATCH_HANDLERS)[number];
+
+/** The hooks of a resource. */
+export const HOOKS = [
+  'beforeCreate',
+  'afterCreate',
+  'beforeUpdate',
+  'afterUpdate',
+  'beforeDel',
+  'afterDel',
+] as const;
+
+/** Name of a hook. */
+export type HookName = (typeof HOOKS)[number];
 
 /** The classes of the request bodies: one for create and update, or one for each. */
 export type CrudInput<Create extends object, Update extends object> =
@@ -43,9 +68,6 @@ export interface CrudParent<Entity> {
   field: FieldOf<Entity>;
 }
 
-/** The handlers that carry out many writes, each as its own route would. See the options `bulk` and `import`. */
-export type CrudBatchHandler = 'bulk' | 'import';
-
 /** How a reference is checked and kept intact. */
 export interface CrudReference {
   /** Entity that the field refers to. It must be a resource of the same application. */
@@ -64,24 +86,6 @@ export interface CrudReference {
    * @default 'ignore'
    */
   onDelete?: 'restrict' | 'cascade' | 'unset' | 'ignore';
-}
-
-/** How records are archived instead of deleted. */
-export interface CrudArchive<Entity> {
-  /** An optional date field of the entity, such as `deletedAt`, that is set while the record is archived. */
-  field: FieldOf<Entity>;
-}
-
-/** What subscribers are told of. */
-export interface CrudEvents {
-  /** `_id` alone, by which subscribers read the record if they may. */
-  data: 'id';
-}
-
-/** How writes are recorded. */
-export interface CrudAudit {
-  /** How long an audit record is kept before the database removes it. Unit: days. @default 365 */
-  keptDays?: number;
 }
 
 /** Settings of lists and pages. */
@@ -246,8 +250,8 @@ export interface CrudOptions<
   visible?: Partial<Record<FieldOf<Entity>, string | number | boolean | null>>;
 
   /**
-   * Archives records instead of deleting them. DELETE sets the field to the current time; `POST …/:id/restore`, for
-   * anyone who may update, removes it. Both run the update hooks. Reads and updates do not find archived records, and
+   * Archives records instead of deleting them. DELETE sets the field, an optional date of the entity, to the current time;
+   * `POST …/:id/restore`, for anyone who may update, removes it. Both run the update hooks. Reads and updates do not find archived records, and
    * their unique values are free. `archived=only` and `archived=include` read them, within the isolation of `update` and
    * `del` as well as that of the read, so that they need a token.
    *
@@ -257,7 +261,7 @@ export interface CrudOptions<
    * @default none: DELETE removes the record for good
    * @example { field: 'deletedAt' }
    */
-  archive?: CrudArchive<Entity>;
+  archive?: { field: FieldOf<Entity> };
 
   /**
    * Fields that only some callers read or write. For all others a field is not there, and a body with it is a 403. Who may
@@ -291,21 +295,22 @@ export interface CrudOptions<
    * Whether subscribers of the record's tenant are told of every write, whatever crashes, by webhooks and the live stream
    * of `NotificationsModule`: `<name>.created`, `.updated`, `.deleted`, or `.archived` and `.restored` with an `archive`.
    * Creates must be isolated by `currentTenant`. Unless everyone of the tenant may read every record, only
-   * `{ data: 'id' }` is possible.
+   * `{ data: 'id' }` is possible: `_id` alone, by which subscribers read the record if they may.
    *
    * @default false: after-hooks and listeners only, which a crash can prevent
    * @example { data: 'id' }
    */
-  events?: boolean | CrudEvents;
+  events?: boolean | { data: 'id' };
 
   /**
    * Whether every write is recorded in the collection `audits`, without values, before it is carried out, and rejected if
-   * that fails. Clients can read them only through a resource of `AuditEntry`.
+   * that fails. Clients can read them only through a resource of `AuditEntry`. The database removes a record after
+   * `keptDays`, by default 365 days.
    *
    * @default false
    * @example { keptDays: 90 }
    */
-  audit?: boolean | CrudAudit;
+  audit?: boolean | { keptDays?: number };
 
   /** Functions that run before and after writes, or a provider class with methods of these names. @default none */
   hooks?: CrudHooks<Entity, Create, Update> | Type<CrudHooks<Entity, Create, Update>>;

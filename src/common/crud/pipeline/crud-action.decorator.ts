@@ -13,8 +13,7 @@ import {
   required,
   rule,
 } from '../options/checks.js';
-import type { AnyCrudOptions, CrudAction as Action } from '../options/crud-options.js';
-import { ACTIONS } from '../options/option-names.js';
+import { ACTIONS, type AnyCrudOptions, type CrudAction as Action } from '../options/crud-options.js';
 import { type Route, Shape } from '../routes/routes.js';
 
 /** Your own route on a generated controller. */

@@ -20,9 +20,8 @@ import { importLines } from '../batch/import-lines.js';
 import { CurrentItems, type Items } from '../batch/items.js';
 import type { BulkRequest } from '../batch/operation.js';
 import { getCrudServiceToken } from '../crud.tokens.js';
-import { defineCrud } from '../definition/define-crud.js';
-import type { CrudOptions } from '../options/crud-options.js';
-import { BATCH_HANDLERS, HANDLERS } from '../options/option-names.js';
+import { CrudDefinition } from '../definition/crud-definition.js';
+import { BATCH_HANDLERS, type CrudOptions, HANDLERS } from '../options/crud-options.js';
 import type { Changes, Stored } from '../options/records.js';
 import { configOf } from '../platform/platform.js';
 import { asksForArchived } from '../definition/archive.js';
@@ -113,7 +112,7 @@ export function CrudController<
   options: CrudOptions<Entity, Create, Update>,
   service?: Type<Service>,
 ): Type<CrudController<Entity, Create, Update, Service>> {
-  const definition = defineCrud(options);
+  const definition = new CrudDefinition(options);
 
   // On the class, because decorators of an override replace those of the method but are added to these.
   @UseFilters(ResourceFilter)

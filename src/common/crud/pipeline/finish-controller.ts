@@ -21,8 +21,7 @@ import type { CrudDefinition } from '../definition/crud-definition.js';
 import { createClasses } from '../openapi/create-classes.js';
 import { documentRoute, documentSecurity } from '../openapi/document-route.js';
 import type { Fail } from '../options/checks.js';
-import type { CrudHandler } from '../options/crud-options.js';
-import { HANDLERS } from '../options/option-names.js';
+import { type CrudHandler, HANDLERS } from '../options/crud-options.js';
 import {
   GENERATED_ROUTES,
   generatedRoutesOf,

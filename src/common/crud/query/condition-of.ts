@@ -1,7 +1,6 @@
 import type { SchemaType } from 'mongoose';
 import { fieldAt } from '../../fields/index.js';
-import type { CrudDefinition } from '../definition/crud-definition.js';
-import { defineCrud } from '../definition/define-crud.js';
+import { CrudDefinition } from '../definition/crud-definition.js';
 import { filterFieldOf } from '../definition/query-definition.js';
 import { entryTypeOf } from '../definition/schema-paths.js';
 import type { AnyCrudOptions } from '../options/crud-options.js';
@@ -50,7 +49,7 @@ export function conditionOf(
 const definitions = new WeakMap<AnyCrudOptions, CrudDefinition>();
 
 function definitionFor(options: AnyCrudOptions): CrudDefinition {
-  const definition = definitions.get(options) ?? defineCrud(options);
+  const definition = definitions.get(options) ?? new CrudDefinition(options);
   definitions.set(options, definition);
   return definition;
 }

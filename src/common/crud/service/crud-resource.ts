@@ -10,7 +10,7 @@ import type { SearchIndex } from '../search/search-index.js';
 import type { CrudStore } from '../store/crud.store.js';
 import type { StoreFilter } from '../store/store-types.js';
 import { fieldAt, type InputReader } from '../../fields/index.js';
-import { ACTIONS } from '../options/option-names.js';
+import { ACTIONS } from '../options/crud-options.js';
 import { checkReferred } from '../definition/query-definition.js';
 import { failFor, failIf } from '../options/checks.js';
 import { unreadableBy } from '../definition/events.js';
@@ -149,7 +149,7 @@ export class CrudRegistry implements OnApplicationBootstrap {
         checkDecorator(definition, path, to, `references.${path}.to`);
         this.checkTarget(definition, to, `references.${path}.to`);
         const target = this.of(to);
-        checkReferred(definition, target.definition, failFor(definition.options));
+        checkReferred(definition, target.definition);
         if (onDelete === 'restrict') target.parts.onRestricted();
       }
     }

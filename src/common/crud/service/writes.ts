@@ -3,7 +3,7 @@ import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
 import type { AfterHook, EntityEventPublisher } from '../../events/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import type { CrudHooks, UpdateAction } from '../options/crud-hooks.js';
-import type { HookName } from '../options/option-names.js';
+import type { HookName } from '../options/crud-options.js';
 import type { Changes, Stored } from '../options/records.js';
 import { allOf, type Fields, type StoreChange, type StoreFilter, valueAt } from '../store/store-types.js';
 import { deletionIdOf, entryOf, eventOf, type OutboxEntry } from '../store/outbox.js';
