@@ -11,7 +11,6 @@ import {
   RequestMethod,
   type Type,
 } from '@nestjs/common';
-import { PARAMTYPES_METADATA, SELF_DECLARED_DEPS_METADATA } from '@nestjs/common/constants.js';
 import { HttpAdapterHost, ModuleRef, ModulesContainer } from '@nestjs/core';
 import { getModelToken, MongooseModule } from '@nestjs/mongoose';
 import type { Model } from 'mongoose';
@@ -38,7 +37,6 @@ import { GetGuards } from './pipeline/route-guards.js';
 import { documentRestriction } from './openapi/document-route.js';
 import { checkOverrides } from './options/check-options.js';
 import { type Fail, failFor } from './options/checks.js';
-import type { CrudHooks } from './options/crud-hooks.js';
 import type { CrudOptions } from './options/crud-options.js';
 import { handleExpressErrors, readExpressBody } from './platform/express.js';
 import { bodyLimitOf, usePlatform } from './platform/platform.js';
@@ -105,7 +103,6 @@ class CrudRegistryModule implements NestModule, OnModuleInit, BeforeApplicationS
     return httpAdapter?.getType() === 'express';
   }
 
-  /** The controllers of the application's resources. */
   private controllers(): Type<object>[] {
     const all = [...this.modules.values()].flatMap(({ controllers }) => [...controllers.values()]);
     return all.map(({ metatype }) => metatype as Type<object>).filter(hasRoutes);
@@ -170,10 +167,7 @@ export class CrudModule {
     else if (!overrides.controller) checkRequired(definition);
     checkServiceOf(controller, service ?? CrudService, fail);
     const { audit, entity, schema, name, hooks, query } = definition;
-    if (typeof hooks === 'function') {
-      checkConstructor(hooks, fail);
-      checkInjected(hooks, entity, service, fail);
-    }
+    if (typeof hooks === 'function') checkConstructor(hooks, fail);
     return {
       module: moduleOf(entity),
       imports: [
@@ -230,23 +224,6 @@ function checkServiceOf(controller: Type<object>, service: Type<object>, fail: F
   );
 }
 
-/** The service waits for the hooks. For such a cycle, Nest's only message is that a symbol is not a string. */
-function checkInjected(
-  hooks: Type<object>,
-  entity: Type<object>,
-  service: Type<object> | undefined,
-  fail: Fail,
-): void {
-  const types = (Reflect.getMetadata(PARAMTYPES_METADATA, hooks) ?? []) as unknown[];
-  const declared = (Reflect.getMetadata(SELF_DECLARED_DEPS_METADATA, hooks) ?? []) as { param: unknown }[];
-  const injected = [...types, ...declared.map(({ param }) => param)];
-  const own: unknown[] = [getCrudServiceToken(entity), ...(service ? [service] : [])];
-  if (!injected.some((token) => own.includes(token))) return;
-  fail(
-    `${hooks.name} injects the service of its own resource, which is made after the hooks. Inject ModuleRef, and take the service in the hook: this.moduleRef.get(getCrudServiceToken(${entity.name})).`,
-  );
-}
-
 function resourceProvider(definition: CrudDefinition, controller: Type<object>): Provider {
   const { entity, hooks } = definition;
   return {
@@ -262,7 +239,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       host: HttpAdapterHost,
       audit: AuditTrail | undefined,
       search: SearchIndex | undefined,
-      provided?: CrudHooks<object, object>,
+      moduleRef: ModuleRef,
     ) => {
       const outbox = definition.events && new Outbox(model, database, definition, definition.events);
       const resource = new CrudResource(definition, {
@@ -274,7 +251,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
           outbox,
         ),
         registry,
-        hooks: provided ?? (hooks as CrudHooks<object, object>),
+        hooks: typeof hooks === 'function' ? () => moduleRef.get(hooks) : () => hooks,
         events,
         key,
         guards: new GetGuards(controller),
@@ -302,7 +279,7 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       HttpAdapterHost,
       { token: AuditTrail, optional: true },
       { token: SearchIndex, optional: true },
-      ...(typeof hooks === 'function' ? [hooks] : []),
+      ModuleRef,
     ],
   };
 }

@@ -1,12 +1,9 @@
 import { ConflictException, Injectable } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
 import { Prop } from '@nestjs/mongoose';
 import {
   type AfterCreate,
   type BeforeCreate,
-  CrudModule,
   CrudService,
-  getCrudServiceToken,
   InjectCrudService,
   IsText,
   IsWholeNumber,
@@ -23,14 +20,13 @@ const Crate = crates.entity;
 
 @Injectable()
 class CrateHooks {
-  constructor(private readonly moduleRef: ModuleRef) {}
+  constructor(@InjectCrudService(Crate) private readonly crates: CrudService<Made, Made>) {}
 
   async beforeCreate({ record, input, scope }: BeforeCreate<Made, Made>) {
-    const crates = this.moduleRef.get<CrudService<Made, Made>>(getCrudServiceToken(Crate));
     Object.assign(record, { weight: String(input.text).length, seal: 'wax' });
     if (input.text === 'conflict') throw new ConflictException('There is one.');
     if (input.text === 'error') throw new Error('a secret');
-    if (input.text === 'lost') await crates.get(scope, '0'.repeat(24));
+    if (input.text === 'lost') await this.crates.get(scope, '0'.repeat(24));
     if (input.text === 'weightless') Reflect.deleteProperty(record, 'weight');
     if (input.text === 'heavy') Object.assign(record, { weight: 'a ton' });
     if (input.text === 'long') record.text = 'x'.repeat(21);
@@ -78,24 +74,4 @@ describe('an exception of a hook', () => {
   it('is nothing if a before hook exceeds a bound of the input', async () => {
     await app.create('/crates', { text: 'long' });
   });
-});
-
-it('hooks that inject the service of their own resource, by token or by class, stop the start with one sentence', () => {
-  const wrong = (hooks: string) =>
-    new Error(
-      `CrudModule.forFeature(Crate): ${hooks} injects the service of its own resource, which is made after the hooks. Inject ModuleRef, and take the service in the hook: this.moduleRef.get(getCrudServiceToken(Crate)).`,
-    );
-  @Injectable()
-  class ByToken {
-    constructor(@InjectCrudService(Crate) readonly crates: CrudService<Made, Made>) {}
-    beforeCreate() {}
-  }
-  expect(() => CrudModule.forFeature({ ...crates, hooks: ByToken })).toThrow(wrong('ByToken'));
-  class ByClass {
-    beforeCreate() {}
-  }
-  const options = { ...crates, hooks: ByClass };
-  class CratesService extends CrudService.for(options) {}
-  Reflect.defineMetadata('design:paramtypes', [CratesService], ByClass);
-  expect(() => CrudModule.forFeature(options, { service: CratesService })).toThrow(wrong('ByClass'));
 });

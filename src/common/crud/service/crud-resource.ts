@@ -25,7 +25,8 @@ import { Writes } from './writes.js';
 export interface ResourceParts {
   readonly store: CrudStore<object>;
   readonly registry: Resources;
-  readonly hooks: CrudHooks<object, object>;
+  /** Taken when one runs, since they may inject the service of the resource. */
+  readonly hooks: () => CrudHooks<object, object>;
   readonly events: EntityEventPublisher;
   readonly key: InstallationKey;
   readonly guards: RecordGuards;

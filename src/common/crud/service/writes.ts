@@ -50,7 +50,7 @@ interface ChangeContext {
 export class Writes<Entity extends object, Create extends object, Update extends object> {
   constructor(
     private readonly resource: CrudResource<Entity, Create, Update>,
-    private readonly hooks: CrudHooks<object, object>,
+    private readonly hooks: () => CrudHooks<object, object>,
     private readonly events: EntityEventPublisher,
   ) {}
 
@@ -292,7 +292,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
   }
 
   private has(name: HookName): boolean {
-    return typeof this.hooks[name] === 'function';
+    return typeof this.hooks()[name] === 'function';
   }
 
   /** Whether an after-hook does anything: the resource has it, or its event has a listener. */
@@ -308,7 +308,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
   ): Promise<void> {
     if (!this.has(name)) return;
     await this.events.warnIfSlow(`${this.resource.definition.name}.${name}`, async () => {
-      await this.hooks[name]?.({ ...this.hookContext(scope), ...context } as never);
+      await this.hooks()[name]?.({ ...this.hookContext(scope), ...context } as never);
     });
   }
 
@@ -331,7 +331,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       record: definition.present(record, scope.caller),
       ...more(),
     };
-    const own = context ? () => this.hooks[name]?.(context as never) : undefined;
+    const own = context ? () => this.hooks()[name]?.(context as never) : undefined;
     const publish = () => this.events.publish(name, event, own);
     if (unit) unit.afterCommit(publish);
     else await publish();
