@@ -42,14 +42,9 @@ export interface CrudRootOptions {
   hookWarnMs?: number;
 }
 
-/** Settings shared by all resources of an application, made by a factory that Nest injects. */
-export interface CrudRootAsyncOptions {
-  /** Modules that export the providers that the factory injects. @default none */
-  imports?: ModuleMetadata['imports'];
-  /** Tokens of the factory's arguments, in order. @default none */
-  inject?: FactoryProvider['inject'];
-  /** Returns the options, or a promise of them. Called once, at the start. */
-  useFactory: FactoryProvider<CrudRootOptions>['useFactory'];
+/** Settings shared by all resources, made by a factory that is called once, at the start: `imports` export what it injects. */
+export interface CrudRootAsyncOptions
+  extends Pick<ModuleMetadata, 'imports'>, Pick<FactoryProvider<CrudRootOptions>, 'inject' | 'useFactory'> {
   /** Name of a connection to share, as in {@link CrudRootOptions}; the factory then returns no `database`. */
   connectionName?: string;
 }
@@ -81,7 +76,13 @@ export const SHARED_MODULES = [
     module: CallersAndEventsModule,
     imports: [EventEmitterModule.forRoot()],
     providers: [
-      { provide: TokenVerifier, ...fromOptions(({ tokens = unknownSecret() }) => new TokenVerifier(tokens)) },
+      {
+        provide: TokenVerifier,
+        // Without the option, no token verifies: nobody knows the secret.
+        ...fromOptions(
+          ({ tokens = { secret: randomBytes(SECRET_BYTES).toString('hex') } }) => new TokenVerifier(tokens),
+        ),
+      },
       { provide: HOOK_WARN_MS, ...fromOptions(({ hookWarnMs = 50 }) => hookWarnMs) },
       EntityEventPublisher,
     ],
@@ -130,7 +131,6 @@ export const ROOT_CHECK: Provider = {
   },
 };
 
-/** A factory that injects the options. */
 function fromOptions<T>(useFactory: (options: CrudRootOptions) => T) {
   return {
     inject: [{ token: CRUD_ROOT_OPTIONS, optional: true }],
@@ -139,11 +139,6 @@ function fromOptions<T>(useFactory: (options: CrudRootOptions) => T) {
       throw new Error(`CrudModule.forRoot is imported nowhere. ${IMPORT_ONCE}`);
     },
   };
-}
-
-/** No token verifies against a secret that nobody knows. */
-function unknownSecret(): TokenVerifierOptions {
-  return { secret: randomBytes(SECRET_BYTES).toString('hex') };
 }
 
 /**

@@ -36,7 +36,6 @@ export function checkBodyClass(input: Type<object>, where: string, fail: Fail): 
   });
 }
 
-/** Checks an input class by itself. */
 export function checkInputClass(input: Type<object>, fail: Fail): void {
   checkBodyClass(input, input.name, fail);
   const fields = fieldsOf(input).map(({ name }) => name);
@@ -60,10 +59,6 @@ export function checkFields(definition: CrudDefinition): void {
   for (const [option, names] of Object.entries({ visible: Object.keys(visible), 'output.hides': hides })) {
     const stray = names.find((name) => !isDeclared(schema, name));
     if (stray !== undefined) fail(`${option} names "${stray}", which the schema does not have.`);
-  }
-  for (const [field, value] of Object.entries(visible)) {
-    if (!canHold(schema.path(field), value))
-      fail(`visible.${field} is ${JSON.stringify(value)}, which the field cannot hold.`);
   }
   const unique = schema.indexes().filter(([, index]) => index.unique);
   const plain = options.globallyUnique?.find((name) => !unique.some(([keys]) => name in keys));
@@ -98,14 +93,6 @@ function isOpenType(type: SchemaType | undefined, instances = OPEN): boolean {
 
 function isList(schema: Schema, field: string): boolean {
   return entryTypeOf(schema.path(field)) !== undefined;
-}
-
-function canHold(type: SchemaType | undefined, value: unknown): boolean {
-  try {
-    return value === null || type?.cast(value) !== undefined;
-  } catch {
-    return false;
-  }
 }
 
 function checkInputField(field: FieldDescription, { entity, fail, schema, writeOnly }: CrudDefinition): void {
@@ -175,7 +162,6 @@ export function isLeftToCode(field: FieldDescription, type: SchemaType | undefin
   return given === undefined && required === true;
 }
 
-/** Whether a resource has a hook. */
 export function hasHook({ hooks }: CrudDefinition, name: HookName): boolean {
   return name in ((typeof hooks === 'function' ? hooks.prototype : hooks) as object);
 }

@@ -1,3 +1,4 @@
+import { MetadataScanner } from '@nestjs/core';
 import { Schema } from 'mongoose';
 import { isProblem } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
@@ -23,9 +24,6 @@ import {
   rule,
 } from './checks.js';
 import { ACTIONS, type AnyCrudOptions, BATCH_HANDLERS, HANDLERS, HOOKS } from './crud-options.js';
-
-/** First path segments of the service's own routes. */
-const RESERVED_PATHS = ['docs', 'health'];
 
 /** A hundred years. Unit: days. */
 const MAX_DAYS = 36_500;
@@ -183,7 +181,6 @@ export function requireEntity(options: unknown): void {
   aClass((options as Partial<AnyCrudOptions> | null | undefined)?.entity, 'entity', failFor(options));
 }
 
-/** Checks the second argument of `forFeature`. */
 export function checkOverrides(overrides: object, fail: Fail): void {
   checkMembers(overrides, 'the second argument', OVERRIDES, fail, '');
 }
@@ -196,7 +193,8 @@ function checkHooks(hooks: unknown, where: string, fail: Fail): void {
   if (typeof holder !== 'object' || (holder as object | null) === null || Array.isArray(holder))
     return fail('hooks must be an object of functions, or a provider class.');
   const own = Object.keys(holder);
-  const names = [...own, ...methodsOf(holder).filter((name) => /^(before|after)/.test(name))];
+  const methods = new MetadataScanner().getAllMethodNames(holder);
+  const names = [...own, ...methods.filter((name) => /^(before|after)/.test(name))];
   const known = HOOKS.join(', ');
   const unknownHook = names.find((name) => !(HOOKS as readonly string[]).includes(name));
   const broken = own.find((name) => typeof holder[name] !== 'function');
@@ -207,22 +205,11 @@ function checkHooks(hooks: unknown, where: string, fail: Fail): void {
   });
 }
 
-function methodsOf(prototype: object | null): string[] {
-  if (prototype === null || prototype === Object.prototype) return [];
-  return [
-    ...Object.getOwnPropertyNames(prototype),
-    ...methodsOf(Object.getPrototypeOf(prototype) as object | null),
-  ];
-}
-
 /** Checks the parameters of the path, with that of the parent. */
 function checkPath({ name, path = name, parent }: AnyCrudOptions, fail: Fail): void {
   const parameters = [...path.split('/'), ':id'].filter((segment) => segment.startsWith(':'));
   const twice = parameters.find((parameter, i) => parameters.indexOf(parameter) < i);
   failIf(fail, 'the path ', {
-    [`"${path}" is the service's own. Choose another path.`]: RESERVED_PATHS.includes(
-      path.split('/', 1)[0] ?? '',
-    ),
     [`has the parameter "${twice}" twice, or it is that of the record. Give each a name of its own.`]:
       twice !== undefined,
     [`needs the parent's parameter. Write it like "posts/api/:${parent?.param}/${name}".`]:

@@ -25,7 +25,6 @@ export interface Check {
   readonly isRequired?: boolean;
 }
 
-/** The checks of an object's members, by name. */
 export type Checks = Readonly<Record<string, Check>>;
 
 /** Accepts what a function does, and undefined; otherwise says what the option must be. */

@@ -17,13 +17,11 @@ export const HANDLERS = ['create', 'list', 'count', 'get', 'update', 'del', 'res
 /** The generated handlers. `list` and `get` belong to the action `get`; `restore` of an archive to `update`. */
 export type CrudHandler = (typeof HANDLERS)[number];
 
-/** The handlers that carry out many writes. */
 export const BATCH_HANDLERS = ['bulk', 'import'] as const;
 
 /** The handlers that carry out many writes, each as its own route would. See the options `bulk` and `import`. */
 export type CrudBatchHandler = (typeof BATCH_HANDLERS)[number];
 
-/** The hooks of a resource. */
 export const HOOKS = [
   'beforeCreate',
   'afterCreate',
@@ -33,7 +31,6 @@ export const HOOKS = [
   'afterDel',
 ] as const;
 
-/** Name of a hook. */
 export type HookName = (typeof HOOKS)[number];
 
 /** The classes of the request bodies: one for create and update, or one for each. */

@@ -35,7 +35,6 @@ interface ExpressApp {
   use(handler: ErrorHandler): void;
 }
 
-/** Prepares an Express. */
 export function useExpress(app: ExpressApp, parts: PlatformParts): void {
   const platform: Platform = {
     ...parts,

@@ -158,7 +158,6 @@ export function offers({ archive }: CrudDefinition, handler: string): handler is
   return handler in GENERATED_ROUTES && (handler !== 'restore' || archive !== undefined);
 }
 
-/** Whether a resource has a generated handler. */
 export function hasGenerated(definition: CrudDefinition, handler: CrudHandler): boolean {
   return offers(definition, handler) && !definition.disabled.has(GENERATED_ROUTES[handler].action);
 }
@@ -168,7 +167,6 @@ const QUERY = METHODS.includes('QUERY')
   ? (RequestMethod as Partial<Record<'QUERY', RequestMethod>>).QUERY
   : undefined;
 
-/** Whether lists take the method QUERY. */
 export const TAKES_QUERY = QUERY !== undefined;
 
 const byBody = (method: RequestMethod, path: string) =>
@@ -188,7 +186,6 @@ export function handlerOf(handler: string): CrudHandler {
   return (handler in BODY_QUERIES ? 'list' : handler) as CrudHandler;
 }
 
-/** The kinds of items that each batch may have. */
 const ITEM_KINDS: Readonly<Record<CrudBatchHandler, readonly ItemKind[]>> = {
   bulk: ['create', 'update', 'del'],
   import: ['create'],
@@ -268,7 +265,6 @@ export function isolationOfHandler(
   return isBatch(route) ? sharedFields(isolationOfItems(metadata, handler)) : everyField(definition);
 }
 
-/** Whether a route is a generated one for many writes. */
 export function isBatch(route: Route | undefined): route is Route & { readonly handler: CrudBatchHandler } {
   return route !== undefined && (route.body === 'operations' || route.body === 'lines');
 }

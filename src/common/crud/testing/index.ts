@@ -1,11 +1,2 @@
-export {
-  createCrudTestingModule,
-  type CrudTestingModule,
-  type CrudTestingOptions,
-} from './create-crud-testing-module.js';
-export {
-  type CrudContractBody,
-  type CrudContractOptions,
-  describeCrudContract,
-  type Json,
-} from './describe-crud-contract.js';
+export * from './create-crud-testing-module.js';
+export * from './describe-crud-contract.js';
