@@ -13,7 +13,6 @@ export const ARCHIVED = ['only', 'include'] as const;
 /** The archived records that a read asks for. Without it, a read sees live records only. */
 export type Archived = (typeof ARCHIVED)[number];
 
-/** An archive, and the isolation of its reads. */
 export interface ArchiveDefinition {
   /** When a record was archived; absent while it is live. */
   readonly field: string;
@@ -28,7 +27,6 @@ export interface ArchiveDefinition {
   readonly isolation: Readonly<Record<'get' | 'count', IsolationFields>>;
 }
 
-/** The archive that the options describe, if any. */
 export function archiveOf(
   { archive }: AnyCrudOptions,
   isolation: CrudDefinition['isolation'],
@@ -63,7 +61,6 @@ export function asksForArchived(query: Readonly<Record<string, unknown>>): boole
   return ARCHIVED_PARAMETER in query;
 }
 
-/** Reads the parameter `archived`. */
 export function readArchived(text: string | undefined, violations: Violation[]): Archived | undefined {
   const found = ARCHIVED.find((archived) => archived === text);
   if (!found && text !== undefined) {

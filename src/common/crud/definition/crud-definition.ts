@@ -18,10 +18,9 @@ import {
 } from '../options/crud-options.js';
 import { archiveOf, checkArchive } from './archive.js';
 import { checkFields, checkInputClass } from './check-fields.js';
-import { checkIndexes } from './check-indexes.js';
 import { eventsOf, type EventsDefinition } from './events.js';
 import { checkFieldRules, fieldRulesOf, hiddenFrom } from './field-rules.js';
-import { addIndexes, scopesOf } from './indexes.js';
+import { addIndexes, checkIndexes, scopesOf } from './indexes.js';
 import { addKinds, KindReader, type Kinds, kindsOf, unionOf } from './kinds.js';
 import { checkOutputClass, outputFieldsOf, presentBy, Presenter } from './output.js';
 import { narrowed, type QueryDefinition, queryDefinition } from './query-definition.js';
@@ -196,7 +195,6 @@ function referencesOf({ references = {} }: AnyCrudOptions): readonly ReferenceDe
   }));
 }
 
-/** The references in fields that clients see. */
 function expandableOf(
   references: readonly ReferenceDefinition[],
   schema: Schema,

@@ -4,7 +4,6 @@ import type { CrudDefinition } from './crud-definition.js';
 import { isShownByCaller } from './output.js';
 import { entryTypeOf } from './schema-paths.js';
 
-/** The events that subscribers get of a resource's writes. */
 export interface EventsDefinition {
   /** Type of each kind of write, such as `posts.archived`. */
   readonly types: Readonly<Partial<Record<WriteAction, string>>>;
@@ -14,7 +13,6 @@ export interface EventsDefinition {
   readonly data: 'record' | 'id';
 }
 
-/** The events that the options describe, if any. */
 export function eventsOf(definition: CrudDefinition): EventsDefinition | undefined {
   const { archive, fail, isolation, name, options, references, schema } = definition;
   if (!options.events) return undefined;

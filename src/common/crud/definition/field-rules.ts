@@ -8,7 +8,6 @@ import { SERVICE_FIELDS } from './check-fields.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { isWithin } from './schema-paths.js';
 
-/** Who may read and write a field. */
 interface FieldRule {
   readonly read: CallerPredicate;
   /** Nobody may write what they may not read: the response to a write could tell of the value. */
@@ -18,7 +17,6 @@ interface FieldRule {
 /** The rules of the fields that only some callers read or write, by field. */
 export type FieldRules = ReadonlyMap<string, FieldRule>;
 
-/** The rules that the options describe. */
 export function fieldRulesOf({ fields = {} }: AnyCrudOptions): FieldRules {
   const rules = Object.entries(fields as Readonly<Record<string, CrudFieldRule>>);
   return new Map(

@@ -2,7 +2,6 @@ import type { Type } from '@nestjs/common';
 import { IntersectionType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import type { Schema, SchemaType } from 'mongoose';
-import { ValidationError } from '../../errors/index.js';
 import {
   type BodyOptions,
   fieldAt,
@@ -26,7 +25,6 @@ export type Kinds = ReadonlyMap<string, Type<object>>;
 /** What a kind can be called, since a schema of the document has its name. */
 const WORD = /^[A-Za-z0-9][\w-]*$/;
 
-/** The kinds that the options describe, if any. */
 export function kindsOf({ kinds, input }: AnyCrudOptions, fail: Fail): Kinds | undefined {
   if (kinds === undefined) return undefined;
   if (typeof input !== 'function') fail('kinds take one input class, which theirs extend.');
@@ -128,7 +126,7 @@ export class KindReader extends InputReader<object> {
     return this.readers.get(kind)?.read(body, options) ?? this.ofKind.read({ [KIND]: kind });
   }
 
-  /** Reads a patch of a record whose kind is not known yet: as the one that it fits best. */
+  /** Reads a patch of a record whose kind is not known yet: as one that it fits. */
   override async readPatch(body: unknown, options?: BodyOptions): Promise<object> {
     const given = isPlainObject(body) ? body : {};
     const named = this.readers.get(given[KIND]);
@@ -136,15 +134,7 @@ export class KindReader extends InputReader<object> {
     const hasAll = ({ fields }: InputReader<object>) =>
       Object.keys(given).every((name) => fields.some((field) => field.name === name));
     const readers = [...this.readers.values()].sort((a, b) => Number(hasAll(b)) - Number(hasAll(a)));
-    let best: ValidationError | undefined;
-    for (const reader of named ? [named] : readers) {
-      try {
-        return await reader.readPatch(body, options);
-      } catch (error) {
-        if (!(error instanceof ValidationError)) throw error;
-        if (!best || error.errors.length < best.errors.length) best = error;
-      }
-    }
-    throw best ?? new Error('There is no kind.');
+    const read = (named ? [named] : readers).map((reader) => reader.readPatch(body, options));
+    return Promise.any(read).catch(({ errors }: AggregateError) => Promise.reject(errors[0] as Error));
   }
 }

@@ -6,7 +6,7 @@ import type { CrudOutput } from '../options/crud-options.js';
 import type { Presented } from '../options/records.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { type FieldRules, hiddenFrom } from './field-rules.js';
-import { isWithin, nodesOf, presetOf, type SchemaNode, type SchemaNodes } from './schema-paths.js';
+import { isWithin, nodesOf, type SchemaNode } from './schema-paths.js';
 
 /**
  * Returns a stored value in the form that JSON should carry: identifiers, decimals and 64-bit integers as
@@ -33,87 +33,63 @@ export function plain(value: unknown, own?: (object: object) => unknown): unknow
   return Object.fromEntries(entries.map(([key, entry]) => [key, plain(entry, own)]));
 }
 
-/** How the values of a field are shown: returns a value in the form that JSON should carry. */
-type Serializer = (value: unknown) => unknown;
-
-/** Applies a serializer to a value, or to each entry of a list at any depth. */
-function eachEntry(serialize: Serializer): Serializer {
-  const presentEach: Serializer = (value) =>
-    Array.isArray(value) ? value.map(presentEach) : serialize(value);
-  return presentEach;
-}
-
-/** The members of an object, by name, with what is shown of one that a record lacks. */
-type Members = readonly (readonly [name: string, serialize: Serializer, preset: unknown])[];
+type Fields = Readonly<Record<string, unknown>>;
 
 /** Shows the members of an object: defaults in place of absent and null values, which are left out otherwise. */
-function presentMembers(
-  source: Readonly<Record<string, unknown>>,
-  members: Members,
+function shownMembers(
+  source: Fields,
+  members: Iterable<readonly [string, SchemaNode]>,
 ): Record<string, unknown> {
-  const presented: Record<string, unknown> = {};
-  for (const [name, serialize, preset] of members) {
-    const value = source[name] ?? (typeof preset === 'function' ? (preset as Serializer)(source) : preset);
+  const shown: Record<string, unknown> = {};
+  for (const [name, node] of members) {
+    if (node.isHidden) continue;
+    const { preset } = node;
+    const value =
+      source[name] ?? (typeof preset === 'function' ? (preset as (of: Fields) => unknown)(source) : preset);
     if (value === undefined || value === null) continue;
-    presented[name] = typeof value === 'string' ? value : serialize(value);
+    shown[name] = typeof value === 'string' ? value : shownValue(value, node);
   }
-  return presented;
+  return shown;
+}
+
+/** Shows a value of a field, or of an entry of one: of objects, at every level, the members that the schema shows. */
+function shownValue(value: unknown, node: SchemaNode): unknown {
+  const { entries, members, type } = node;
+  const isMap = type?.instance === 'Map';
+  if (Array.isArray(value)) return value.map((entry) => shownValue(entry, (!isMap && entries) || node));
+  if (entries && !isMap) return shownValue(value, entries);
+  // The driver reads small values as numbers.
+  if (type?.instance === 'BigInt' && value !== null) return String(value);
+  if (typeof value !== 'object' || value === null) return plain(value);
+  if (members) return shownMembers(value as Fields, members);
+  if (!entries) return plain(value);
+  const named = value instanceof Map ? [...(value as Map<string, unknown>)] : Object.entries(value);
+  const shown = entries.isHidden ? [] : named;
+  return Object.fromEntries(shown.map(([key, entry]) => [key, shownValue(entry, entries)]));
 }
 
 /** Shows records as clients may see them: declared fields only, without those with `select: false`, at every level. */
 export class Presenter {
   /** The visible fields, in the order of a response. */
   readonly fields: readonly string[];
-  private readonly members: Members;
+  private readonly members: readonly (readonly [string, SchemaNode])[];
 
   /** @param order fields that come first, such as those of the input */
   constructor(schema: Schema, order: readonly string[]) {
-    const members = membersOf(nodesOf(schema));
+    const nodes = nodesOf(schema);
     const last = ['createdAt', 'updatedAt'];
-    const rest = members.map(([name]) => name).filter((name) => !['_id', ...order, ...last].includes(name));
-    const ordered = ['_id', ...order, ...rest, ...last];
-    this.members = ordered.flatMap((name) => members.filter(([member]) => member === name));
+    const rest = [...nodes.keys()].filter((name) => !['_id', ...order, ...last].includes(name));
+    this.members = ['_id', ...order, ...rest, ...last].flatMap((name) => {
+      const node = nodes.get(name);
+      return node && !node.isHidden ? [[name, node] as const] : [];
+    });
     this.fields = this.members.map(([name]) => name);
   }
 
   /** A copy for clients: identifiers and decimals as strings, maps as objects, defaults for what is absent. */
   present(record: object): Record<string, unknown> {
-    return presentMembers(record as Record<string, unknown>, this.members);
+    return shownMembers(record as Fields, this.members);
   }
-}
-
-/** The visible members of an object. */
-function membersOf(nodes: SchemaNodes): Members {
-  const visible = [...nodes].filter(([, { isHidden }]) => !isHidden);
-  return visible.map(([name, node]) => [name, serializerOf(node), presetOf(node.type)]);
-}
-
-function serializerOf(node: SchemaNode): Serializer {
-  const { entries, type } = node;
-  if (entries && type?.instance === 'Map')
-    return mapOf(entries.isHidden ? () => undefined : serializerOf(entries));
-  if (entries) return eachEntry(serializerOf(entries));
-  if (node.members) return eachEntry(objectOf(node.members));
-  // The driver reads small values as numbers.
-  if (type?.instance === 'BigInt') return (value) => (value === null ? null : String(value));
-  return plain;
-}
-
-/** An object. Its members are read at the first value, since a schema may contain itself. */
-function objectOf(nodes: SchemaNodes): Serializer {
-  let members: Members | undefined;
-  return (value) =>
-    typeof value === 'object' && value !== null
-      ? presentMembers(value as Record<string, unknown>, (members ??= membersOf(nodes)))
-      : plain(value);
-}
-
-function mapOf(serialize: Serializer): Serializer {
-  return (value) => {
-    if (typeof value !== 'object' || value === null) return plain(value);
-    const entries = value instanceof Map ? [...(value as Map<string, unknown>)] : Object.entries(value);
-    return Object.fromEntries(entries.map(([key, entry]) => [key, serialize(entry)]));
-  };
 }
 
 type View = (record: Presented<object>, caller: TenantContext) => object;

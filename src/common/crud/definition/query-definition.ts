@@ -35,12 +35,10 @@ export function orderOf(keys: readonly string[]): Order {
   };
 }
 
-/** Whether a field is one of an order's keys. */
 export function sortsBy({ keys }: Order, field: string | undefined): boolean {
   return keys.some(({ path }) => path === field);
 }
 
-/** The exact reverse of an order. */
 export function reverseOf({ keys }: Order): Order {
   return orderOf(keys.map(({ path, descending }) => (descending ? path : `-${path}`)));
 }
@@ -118,26 +116,19 @@ const NUMERIC: Scalar = {
   },
 };
 
-/** Keeps exact the values of wide types by making them from their digits. */
-const exact = (
-  make: (text: string) => unknown,
-  pattern: RegExp,
-  described: Pick<Scalar, 'shape' | 'schema' | 'example'>,
-): Scalar => ({
-  kind: 'number',
-  ...described,
-  parse: (text) => {
-    if (!pattern.test(text)) return undefined;
-    try {
-      return make(text);
-    } catch {
-      return undefined;
-    }
-  },
-});
+function int64Of(text: string): bigint | undefined {
+  const value = /^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined;
+  return value === undefined || BigInt.asIntN(64, value) === value ? value : undefined;
+}
 
-const WHOLE = /^-?\d{1,19}$/;
-const INT_64 = [-(2n ** 63n), 2n ** 63n - 1n] as const;
+function decimalOf(text: string): Types.Decimal128 | undefined {
+  try {
+    return NUMBER.test(text) ? Types.Decimal128.fromString(text) : undefined;
+  } catch {
+    // It has more digits than the type.
+    return undefined;
+  }
+}
 
 const TEXT: Scalar = {
   kind: 'string',
@@ -153,19 +144,20 @@ export const SCALARS: Readonly<Partial<Record<string, Scalar>>> = {
   Number: NUMERIC,
   Double: NUMERIC,
   Int32: NUMERIC,
-  BigInt: exact(
-    (text) => {
-      const value = BigInt(text);
-      return value >= INT_64[0] && value <= INT_64[1] ? value : undefined;
-    },
-    WHOLE,
-    { shape: 'a whole number', schema: { type: 'string', format: 'int64' }, example: '12' },
-  ),
-  Decimal128: exact((text) => Types.Decimal128.fromString(text), NUMBER, {
+  BigInt: {
+    kind: 'number',
+    shape: 'a whole number',
+    schema: { type: 'string', format: 'int64' },
+    example: '12',
+    parse: int64Of,
+  },
+  Decimal128: {
+    kind: 'number',
     shape: 'a number',
     schema: { type: 'string', format: 'decimal' },
     example: '12.50',
-  }),
+    parse: decimalOf,
+  },
   Date: {
     kind: 'timestamp',
     shape: 'a timestamp as in RFC 3339, such as 2026-12-31T12:00:00Z ("+" is written %2B)',

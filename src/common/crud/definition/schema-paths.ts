@@ -15,6 +15,8 @@ export interface SchemaNode {
   readonly type?: SchemaType;
   /** Whether clients do not see it: `select: false`. */
   readonly isHidden: boolean;
+  /** The default in every record, or a function that returns it for the record's kind. */
+  readonly preset?: unknown;
   /** The entries of a list or map; those of a list of objects are described by `members`. */
   readonly entries?: SchemaNode;
   /** The schema of an object, or of a list's objects. */
@@ -53,8 +55,10 @@ function nest(schema: Schema, paths: readonly string[], parent: string): SchemaN
 function nodeOf(type: SchemaType): SchemaNode {
   const { schema, embeddedSchemaType, $__schemaType } = type as SchemaType & Composite;
   const entries = $__schemaType ?? embeddedSchemaType;
+  const { defaultValue } = type as { defaultValue?: { ofKind?: (record: object) => unknown } | null };
   return {
     type,
+    preset: constantOf(type) ?? defaultValue?.ofKind,
     isHidden: isHiddenType(type),
     ...(schema ? { schema } : entries && { entries: nodeOf(entries) }),
     // A schema may contain itself.
@@ -119,7 +123,6 @@ export function entryTypeOf(type: SchemaType | undefined): SchemaType | undefine
   return (type as SchemaType & Composite).embeddedSchemaType ?? type;
 }
 
-/** Whether a schema hides values of a type. */
 export function isHiddenType(type: SchemaType): boolean {
   return (type.options as { select?: boolean }).select === false;
 }
@@ -137,33 +140,26 @@ export function constantOf(type: SchemaType | undefined): unknown {
   return typeof defaultValue === 'function' ? undefined : defaultOf(type, null);
 }
 
-/** The default of a type in every record, or a function that returns it for the record's kind. */
-export function presetOf(type: SchemaType | undefined): unknown {
-  const { defaultValue } = (type ?? {}) as { defaultValue?: { ofKind?: (record: object) => unknown } | null };
-  return constantOf(type) ?? defaultValue?.ofKind;
-}
-
-/** A path and those above it, the outermost first. */
-export function prefixesOf(path: string): string[] {
+/** A path and those above it, the outermost first, with their types. */
+export function typesOn(schema: Schema, path: string): (readonly [string, SchemaType | undefined])[] {
   const names = path.split('.');
-  return names.map((_, i) => names.slice(0, i + 1).join('.'));
+  return names.map((_, i) => {
+    const prefix = names.slice(0, i + 1).join('.');
+    return [prefix, schema.path(prefix) as SchemaType | undefined];
+  });
 }
 
 /** Whether a path leads into a map or an open object, where names are data. */
 export function isInMap(schema: Schema, path: string): boolean {
-  return prefixesOf(path)
-    .slice(0, -1)
-    .some((prefix) =>
-      ['Map', 'Mixed'].includes((schema.path(prefix) as SchemaType | undefined)?.instance ?? ''),
-    );
+  const above = typesOn(schema, path).slice(0, -1);
+  return above.some(([, type]) => type?.instance === 'Map' || type?.instance === 'Mixed');
 }
 
 /** Whether a schema hides a path from clients: `select: false` on it or above it, or the revision. */
 export function isHidden(schema: Schema, path: string): boolean {
-  return prefixesOf(path).some((prefix) => {
-    const type = schema.path(prefix) as SchemaType | undefined;
-    return prefix === schema.get('versionKey') || (type !== undefined && isHiddenType(type));
-  });
+  return typesOn(schema, path).some(
+    ([prefix, type]) => prefix === schema.get('versionKey') || (type && isHiddenType(type)),
+  );
 }
 
 /** Whether a schema has a path. Mongoose itself accepts positions in lists as well. */
@@ -176,7 +172,8 @@ export function isDeclared(schema: Schema, path: string): boolean {
 /** The lists that a path leads into or ends at, the outermost first. */
 export function listsOn(schema: Schema, path: string): string[] {
   const names = path.split('.').filter((name) => !/^\d+$/.test(name));
-  return prefixesOf(names.join('.')).filter((prefix) => entryTypeOf(schema.path(prefix)));
+  const lists = typesOn(schema, names.join('.')).filter(([, type]) => entryTypeOf(type));
+  return lists.map(([prefix]) => prefix);
 }
 
 /** The part of a schema that holds its middleware; Mongoose offers no public way to read it. */
@@ -201,7 +198,6 @@ export function hasMiddleware(schema: Schema, operation?: string): boolean {
   });
 }
 
-/** Whether a schema, or one inside it, has maps. */
 export function hasMaps(schema: Schema): boolean {
   return schemasIn(schema).some((one) => Object.values(one.paths).some(({ instance }) => instance === 'Map'));
 }
@@ -213,7 +209,6 @@ export function hasOwnValidators(schema: Schema): boolean {
   );
 }
 
-/** A schema, and those inside it. */
 export function schemasIn(schema: Schema, seen = new Set<Schema>()): Schema[] {
   if (seen.has(schema)) return [];
   seen.add(schema);
