@@ -5,9 +5,8 @@ import {
   Global,
   Module,
   type ModuleMetadata,
-  type Provider,
 } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
+import type { ModulesContainer } from '@nestjs/core';
 import { EventEmitterModule } from '@nestjs/event-emitter';
 import { getConnectionToken } from '@nestjs/mongoose';
 import {
@@ -42,9 +41,14 @@ export interface CrudRootOptions {
   hookWarnMs?: number;
 }
 
-/** Settings shared by all resources, made by a factory that is called once, at the start: `imports` export what it injects. */
-export interface CrudRootAsyncOptions
-  extends Pick<ModuleMetadata, 'imports'>, Pick<FactoryProvider<CrudRootOptions>, 'inject' | 'useFactory'> {
+/** Settings shared by all resources of an application, made by a factory that Nest injects. */
+export interface CrudRootAsyncOptions {
+  /** Modules that export the providers that the factory injects. @default none */
+  imports?: ModuleMetadata['imports'];
+  /** Tokens of the factory's arguments, in order. @default none */
+  inject?: FactoryProvider['inject'];
+  /** Returns the options, or a promise of them. Called once, at the start. */
+  useFactory: FactoryProvider<CrudRootOptions>['useFactory'];
   /** Name of a connection to share, as in {@link CrudRootOptions}; the factory then returns no `database`. */
   connectionName?: string;
 }
@@ -121,15 +125,10 @@ export function crudRoot({
 const IMPORT_ONCE = 'Import it once, in the root module.';
 
 /** Stops the start of an application with several roots. */
-export const ROOT_CHECK: Provider = {
-  provide: Symbol('RootCheck'),
-  inject: [ModulesContainer],
-  useFactory: (modules: ModulesContainer) => {
-    const { length } = [...modules.values()].filter(({ metatype }) => metatype === CrudRootOptionsModule);
-    if (length > 1) throw new Error(`CrudModule.forRoot is imported ${length} times. ${IMPORT_ONCE}`);
-    return length;
-  },
-};
+export function requireOneRoot(modules: ModulesContainer): void {
+  const { length } = [...modules.values()].filter(({ metatype }) => metatype === CrudRootOptionsModule);
+  if (length > 1) throw new Error(`CrudModule.forRoot is imported ${length} times. ${IMPORT_ONCE}`);
+}
 
 function fromOptions<T>(useFactory: (options: CrudRootOptions) => T) {
   return {

@@ -24,7 +24,7 @@ import {
   crudRoot,
   type CrudRootAsyncOptions,
   type CrudRootOptions,
-  ROOT_CHECK,
+  requireOneRoot,
   SHARED_MODULES,
 } from './crud-root.js';
 import { getCrudResourceToken, getCrudServiceToken } from './crud.tokens.js';
@@ -63,7 +63,7 @@ export interface CrudOverrides {
 @Global()
 @Module({
   imports: SHARED_MODULES,
-  providers: [ROOT_CHECK, Crud, CrudRegistry, Outboxes],
+  providers: [Crud, CrudRegistry, Outboxes],
   exports: [Crud, CrudRegistry, Outboxes],
 })
 class CrudRegistryModule implements NestModule, OnModuleInit, BeforeApplicationShutdown {
@@ -73,7 +73,9 @@ class CrudRegistryModule implements NestModule, OnModuleInit, BeforeApplicationS
     private readonly host: HttpAdapterHost,
     private readonly moduleRef: ModuleRef,
     private readonly modules: ModulesContainer,
-  ) {}
+  ) {
+    requireOneRoot(modules);
+  }
 
   /** Nest calls this before it registers routes; not in an application without a server, such as a worker. */
   configure(consumer: MiddlewareConsumer): void {
@@ -126,16 +128,8 @@ export class CrudModule {
   }
 
   /**
-   * Does the same with options from a factory, for settings that another module reads:
-   *
-   * ```ts
-   * CrudModule.forRootAsync({
-   *   inject: [ConfigService],
-   *   useFactory: (config: ConfigService) => ({ database: { uri: config.getOrThrow('MONGODB_URI') } }),
-   * })
-   * ```
-   *
-   * An option that cannot be used stops the start with an error that names the fix.
+   * Does the same with options from a factory, for settings that another module reads. An option that cannot be used stops
+   * the start with an error that names the fix.
    */
   static forRootAsync({ useFactory, ...root }: CrudRootAsyncOptions): DynamicModule {
     const checked: typeof useFactory = async (...injected: unknown[]) =>

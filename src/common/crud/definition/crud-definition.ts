@@ -101,7 +101,7 @@ export class CrudDefinition extends CheckedOptions {
   /** Names of the fields that clients see, including `_id`. */
   readonly shownFields: readonly string[] = outputFieldsOf(this.options.output) ?? this.presenter.fields;
   /** The references that clients can see, and therefore expand, by path. */
-  readonly expandable = expandableOf(this.references, this.schema, this.shownFields);
+  readonly expandable = expandableOf(this);
   /** The sets of fields that lists and counts of live records are filtered by. */
   readonly scopes = scopesOf(this);
   /** The events of its writes; absent if subscribers are not told of them. */
@@ -195,15 +195,14 @@ function referencesOf({ references = {} }: AnyCrudOptions): readonly ReferenceDe
   }));
 }
 
-function expandableOf(
-  references: readonly ReferenceDefinition[],
-  schema: Schema,
-  shown: readonly string[],
-): ReadonlyMap<string, ReferenceDefinition> {
-  const seen = references.filter(
-    ({ path }) => shown.includes(path.split('.', 1)[0] ?? '') && !isHidden(schema, path),
-  );
-  return new Map(seen.map((reference) => [reference.path, reference]));
+function expandableOf({
+  references,
+  schema,
+  shownFields,
+}: CrudDefinition): ReadonlyMap<string, ReferenceDefinition> {
+  const isShown = (path: string) => shownFields.includes(path.split('.', 1)[0] ?? path);
+  const shown = references.filter(({ path }) => isShown(path) && !isHidden(schema, path));
+  return new Map(shown.map((reference) => [reference.path, reference]));
 }
 
 /** Makes a function that returns a definition as a caller knows it: without the fields that the caller may not read. */

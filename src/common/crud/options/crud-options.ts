@@ -5,22 +5,30 @@ import type { CallerPredicate, IsolationSource, TenantContext } from '../../tena
 import type { CrudHooks } from './crud-hooks.js';
 import type { FieldOf, Presented } from './records.js';
 
-/** The actions, in the order of the documentation. */
-export const ACTIONS = ['get', 'count', 'create', 'update', 'del'] as const;
-
 /** The generated actions; `get` covers both the list and the single record. */
-export type CrudAction = (typeof ACTIONS)[number];
+export type CrudAction = 'get' | 'count' | 'create' | 'update' | 'del';
 
-/** The generated handlers, in the order of the explorer. */
-export const HANDLERS = ['create', 'list', 'count', 'get', 'update', 'del', 'restore'] as const;
+/** In the order of the documentation. */
+export const ACTIONS: readonly CrudAction[] = ['get', 'count', 'create', 'update', 'del'];
 
 /** The generated handlers. `list` and `get` belong to the action `get`; `restore` of an archive to `update`. */
-export type CrudHandler = (typeof HANDLERS)[number];
+export type CrudHandler = 'create' | 'list' | 'count' | 'get' | 'update' | 'del' | 'restore';
 
-export const BATCH_HANDLERS = ['bulk', 'import'] as const;
+/** In the order of the explorer. */
+export const HANDLERS: readonly CrudHandler[] = [
+  'create',
+  'list',
+  'count',
+  'get',
+  'update',
+  'del',
+  'restore',
+];
 
 /** The handlers that carry out many writes, each as its own route would. See the options `bulk` and `import`. */
-export type CrudBatchHandler = (typeof BATCH_HANDLERS)[number];
+export type CrudBatchHandler = 'bulk' | 'import';
+
+export const BATCH_HANDLERS: readonly CrudBatchHandler[] = ['bulk', 'import'];
 
 export const HOOKS = [
   'beforeCreate',
