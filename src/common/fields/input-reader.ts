@@ -7,7 +7,7 @@ import type { FieldDescription, FieldKind } from './field-rule.js';
 import { fieldsOf } from './fields.js';
 import { isWellFormed } from './is-text.js';
 import { isPlainObject, plainLeaf } from './plain-object.js';
-import { partialClassOf, type ReadClass, type ReadField, wholeClassOf } from './read-class.js';
+import { type ReadClass, readClassOf, type ReadField } from './read-class.js';
 import { isTimestampDate, parseTimestamp, TIMESTAMP_SHAPE } from './timestamps.js';
 
 /** Maximum number of violations in one response. */
@@ -135,7 +135,7 @@ interface ReadContext {
 /** Makes an object of a class whose validators class-validator runs, from an object of a body. Nothing is coerced. */
 function readObject(type: Type<object>, body: Record<string, unknown>, context: ReadContext): object {
   const { isPartial, isMerged, extras, concealed, violations, made } = context;
-  const readClass = isPartial ? partialClassOf(type) : wholeClassOf(type);
+  const readClass = readClassOf(type, isPartial);
   const object = isPartial || isMerged ? readClass.empty() : fresh(readClass, extras);
   const prototype = isPartial ? Object.prototype : (type.prototype as object);
   made.push(() => Object.setPrototypeOf(object, prototype) as unknown);

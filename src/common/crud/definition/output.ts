@@ -54,13 +54,15 @@ function shownMembers(
 
 /** Shows a value of a field, or of an entry of one: of objects, at every level, the members that the schema shows. */
 function shownValue(value: unknown, node: SchemaNode): unknown {
-  const { entries, members, type } = node;
+  const { entries, schema, type } = node;
   const isMap = type?.instance === 'Map';
   if (Array.isArray(value)) return value.map((entry) => shownValue(entry, (!isMap && entries) || node));
   if (entries && !isMap) return shownValue(value, entries);
   // The driver reads small values as numbers.
   if (type?.instance === 'BigInt' && value !== null) return String(value);
   if (typeof value !== 'object' || value === null) return plain(value);
+  // Only an object has members.
+  const members = schema || !type ? node.members : undefined;
   if (members) return shownMembers(value as Fields, members);
   if (!entries) return plain(value);
   const named = value instanceof Map ? [...(value as Map<string, unknown>)] : Object.entries(value);

@@ -29,11 +29,6 @@ export function searchPredicates({ definition: { path }, wanted, unwanted }: Sea
   ];
 }
 
-/** Whether a text has more characters. The cheap bound comes first, so that most such texts are not counted. */
-export function isLongerThan(max: number, text: string): boolean {
-  return text.length > 2 * max || [...text].length > max;
-}
-
 /** A quoted phrase, or the text between white space and quotes. A leading minus excludes it. */
 const PARTS = /(?<minus>-?)(?:"(?<phrase>[^"]*)"|(?<words>[^\s"]+))/g;
 
@@ -49,7 +44,8 @@ export function readSearch(
     return undefined;
   };
   // Before any other work is done on it.
-  if (isLongerThan(MAX_SEARCH_LENGTH, text)) return reject(errorMessages.searchTooLong(MAX_SEARCH_LENGTH));
+  if (text.length > 2 * MAX_SEARCH_LENGTH || [...text].length > MAX_SEARCH_LENGTH)
+    return reject(errorMessages.searchTooLong(MAX_SEARCH_LENGTH));
   if ((text.split('"').length - 1) % 2 === 1) return reject(errorMessages.unbalancedQuotes);
   const [wanted, unwanted] = [new Map<string, SearchTerm>(), new Map<string, SearchTerm>()];
   for (const { groups: { minus, phrase, words } = {} } of text.matchAll(PARTS)) {

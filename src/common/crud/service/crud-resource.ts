@@ -25,8 +25,8 @@ import { Writes } from './writes.js';
 export interface ResourceParts {
   readonly store: CrudStore<object>;
   readonly registry: Resources;
-  /** Taken when one runs, since they may inject the service of the resource. */
-  readonly hooks: () => CrudHooks<object, object>;
+  /** A class of hooks is taken when one runs, since it may inject the service of the resource. */
+  readonly hooks: CrudHooks<object, object> | (() => CrudHooks<object, object>);
   readonly events: EntityEventPublisher;
   readonly key: InstallationKey;
   readonly guards: RecordGuards;
@@ -122,9 +122,9 @@ export class CrudRegistry implements OnApplicationBootstrap {
     );
   }
 
-  /** Whether the deletion of its records may affect those of other resources. */
-  isReferredTo(entity: Type<object>): boolean {
-    return this.referred.has(entity);
+  /** Tells, once all resources are known, whether the deletion of a record may affect those of others. */
+  referralOf(entity: Type<object>): () => boolean {
+    return () => this.referred.has(entity);
   }
 
   /** The resources that refer to an entity and are affected by its deletion. */

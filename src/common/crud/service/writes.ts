@@ -3,7 +3,7 @@ import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
 import type { AfterHook, EntityEventPublisher } from '../../events/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import type { CrudHooks, UpdateAction } from '../options/crud-hooks.js';
-import type { HookName } from '../options/crud-options.js';
+import type { CrudAction, HookName } from '../options/crud-options.js';
 import type { Changes, Stored } from '../options/records.js';
 import { allOf, type Fields, type StoreChange, type StoreFilter, valueAt } from '../store/store-types.js';
 import { deletionIdOf, entryOf, eventOf, type OutboxEntry } from '../store/outbox.js';
@@ -22,8 +22,10 @@ import {
   requireComplete,
   unchanged,
 } from './changes.js';
-import type { CrudResource } from './crud-resource.js';
+import type { CrudResource, ResourceParts } from './crud-resource.js';
 import { changeOfDraft, requireSameIsolation, recordOfDraft } from './draft.js';
+
+type BeforeHook = Exclude<HookName, AfterHook>;
 
 /** How often a write is retried because the record changed in between. */
 const MAX_ATTEMPTS = 10;
@@ -50,7 +52,7 @@ interface ChangeContext {
 export class Writes<Entity extends object, Create extends object, Update extends object> {
   constructor(
     private readonly resource: CrudResource<Entity, Create, Update>,
-    private readonly hooks: () => CrudHooks<object, object>,
+    private readonly given: ResourceParts['hooks'],
     private readonly events: EntityEventPublisher,
   ) {}
 
@@ -165,20 +167,20 @@ export class Writes<Entity extends object, Create extends object, Update extends
     isolationValues: Fields,
     id?: Types.ObjectId,
   ): Promise<Made<Entity>> {
-    const { access, definition, references, store } = this.resource;
+    const { access, definition, store } = this.resource;
     const entries = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
     const given = Object.fromEntries(entries);
     const values = access.isolated(given, isolationValues);
     await access.requireRoom(given, values);
     // Before the hook, which may look up the referenced records, and again after it, for those that it set.
-    await references.check('create', scope, values);
+    await this.checkReferences('create', scope, values);
     let record = values;
     if (this.has('beforeCreate')) {
       const edited = await recordOfDraft(definition, values, (draft) =>
         this.before('beforeCreate', scope, { action: 'create', input, record: draft }),
       );
       requireSameIsolation(definition, 'beforeCreate', edited, isolationValues);
-      await references.check('create', scope, changedValues(values, edited));
+      await this.checkReferences('create', scope, changedValues(values, edited));
       record = access.isolated(edited, isolationValues);
     }
     if (definition.kinds) requireOwnFields(definition, record, record);
@@ -219,13 +221,13 @@ export class Writes<Entity extends object, Create extends object, Update extends
     plan: (previous: Stored<Entity> | undefined) => Required<StoreChange> | Promise<Required<StoreChange>>,
     { action = 'update', changes = {}, unlinks = false, needsRecord = true }: ChangeContext,
   ): Promise<Stored<Entity> | undefined> {
-    const { definition, references, store } = this.resource;
+    const { definition, store } = this.resource;
     const needsCurrent = isRelative || definition.kinds !== undefined || this.has('beforeUpdate');
     const isolatedAs = action === 'restore' ? 'update' : action;
     return this.optimistically(filter, needsCurrent, async (current, condition) => {
       let change = await plan(current);
       const planned = change.set;
-      if (!unlinks) await references.check(isolatedAs, scope, planned);
+      if (!unlinks) await this.checkReferences(isolatedAs, scope, planned);
       if (current && this.has('beforeUpdate')) {
         change = await changeOfDraft(definition, current, change, (draft) =>
           this.before('beforeUpdate', scope, { action, changes, ...draft }),
@@ -235,7 +237,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       change = withoutIdentity(definition.label, change, current?._id ?? filter._id);
       requireFields(definition, change, current);
       if (isEmpty(change)) return current ?? (await store.findOne(filter));
-      await references.check(isolatedAs, scope, changedValues(planned, change.set));
+      await this.checkReferences(isolatedAs, scope, changedValues(planned, change.set));
       if (!needsRecord) {
         const onQueued = () => scope.context.writeTurn?.release();
         const __v = await this.send(scope, change.set, (hold) =>
@@ -291,8 +293,12 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return audit ? audit.around({ scope, record: id as Types.ObjectId, entry }, write, begun) : write();
   }
 
+  private get hooks(): CrudHooks<object, object> {
+    return typeof this.given === 'function' ? this.given() : this.given;
+  }
+
   private has(name: HookName): boolean {
-    return typeof this.hooks()[name] === 'function';
+    return typeof this.hooks[name] === 'function';
   }
 
   /** Whether an after-hook does anything: the resource has it, or its event has a listener. */
@@ -301,14 +307,10 @@ export class Writes<Entity extends object, Create extends object, Update extends
   }
 
   /** Runs a before-hook, if there is one. @throws the hook's own exception */
-  private async before(
-    name: Exclude<HookName, AfterHook>,
-    scope: TenantScope,
-    context: object,
-  ): Promise<void> {
+  private async before(name: BeforeHook, scope: TenantScope, context: object): Promise<void> {
     if (!this.has(name)) return;
     await this.events.warnIfSlow(`${this.resource.definition.name}.${name}`, async () => {
-      await this.hooks()[name]?.({ ...this.hookContext(scope), ...context } as never);
+      await this.hooks[name]?.({ ...this.hookContext(scope), ...context } as never);
     });
   }
 
@@ -331,7 +333,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       record: definition.present(record, scope.caller),
       ...more(),
     };
-    const own = context ? () => this.hooks()[name]?.(context as never) : undefined;
+    const own = context ? () => this.hooks[name]?.(context as never) : undefined;
     const publish = () => this.events.publish(name, event, own);
     if (unit) unit.afterCommit(publish);
     else await publish();
@@ -341,16 +343,24 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return { resource: this.resource.definition.name, scope, caller: scope.caller, params: scope.params };
   }
 
+  /** @throws ValidationError that names each reference to a record that the caller cannot use */
+  private async checkReferences(action: CrudAction, scope: TenantScope, values: Fields): Promise<void> {
+    const { definition, references } = this.resource;
+    if (definition.references.length > 0) await references.check(action, scope, values);
+  }
+
   /** Sends the command of a write that sets values, while the records that these refer to are held. */
   private send<T>(
     { context }: TenantScope,
     values: Readonly<Fields>,
-    write: (hold: () => Promise<void>) => Promise<T>,
+    write: (hold?: () => Promise<void>) => Promise<T>,
   ): Promise<T> {
-    return this.resource.references.holding(values, write).catch((error: unknown) => {
+    const { definition, references } = this.resource;
+    const sent = definition.references.length > 0 ? references.holding(values, write) : write();
+    return sent.catch((error: unknown) => {
       if (!(error instanceof DuplicateValueError)) throw error;
       // A unique index may include fields that clients do not know, such as those that isolate a tenant.
-      const reworded = error.among(this.resource.definition.inputFields);
+      const reworded = error.among(definition.inputFields);
       context.unit?.reword(error, reworded);
       throw reworded;
     });
