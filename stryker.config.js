@@ -20,9 +20,9 @@ const ROOMS = {
   query: {
     mutate: ['src/common/crud/query/*.ts'],
     tests: [
-      'test/crud/query/(cursor|expand|filter-properties|hostile|page-param|query-body|referred)',
+      'test/crud/query/(cursor|filter-properties|hostile|query-body|referred)',
       'test/crud/(platform/own-routes|routes/own-chains)',
-      'test/posts/archive',
+      'test/posts/posts',
     ],
   },
   outbox: {
