@@ -13,11 +13,11 @@ import {
   patchOf,
 } from '../../../src/common/crud/index.js';
 import { InvalidIdError } from '../../../src/common/errors/index.js';
-import { IsTimestamp } from '../../../src/common/fields/index.js';
+import { IsText, IsTimestamp } from '../../../src/common/fields/index.js';
 import { CurrentScope, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { serviceIn, useResourceApp } from '../../support/resource-app.js';
 import { type Made, OF_TENANT, resource } from '../../support/resource.js';
-import { ACME, acme, GLOBEX } from '../../support/tenants.js';
+import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
 
 const ofTenant = {
   ...OF_TENANT,
@@ -51,8 +51,51 @@ class BoardsController extends CrudController(boards, BoardsService) {
 }
 
 const notesModule = CrudModule.forFeature(notes);
+const gates = resource({
+  name: 'gates',
+  fields: { name: IsText({ max: 20 }), state: IsText({ max: 20, optional: true }) },
+  ...OF_TENANT,
+});
+
+@Injectable()
+class GatesService extends CrudService.for(gates) {
+  async paint(scope: TenantScope, id: string) {
+    await this.update(scope, id, { state: 'wet' });
+    return this.change('update', scope, id, { set: { state: 'dry' } });
+  }
+
+  async replace(scope: TenantScope, id: string) {
+    const painted = await this.atomically(scope, (work) => this.paint(work, id));
+    await this.update(scope, id, { name: 'New' });
+    await this.del(scope, id);
+    return painted;
+  }
+}
+class GatesController extends CrudController(gates, GatesService) {
+  @CrudAction(gates, { method: 'PUT', path: ':id/paint', isolatedAs: 'update' })
+  paint(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+    return this.service.paint(scope, id);
+  }
+  @CrudAction(gates, { method: 'PUT', path: ':id/paint-at-once', isolatedAs: 'update' })
+  paintAtOnce(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+    return this.service.atomically(scope, (work) => this.service.paint(work, id));
+  }
+  @CrudAction(gates, { method: 'PUT', path: ':id/look', isolatedAs: 'update' })
+  look(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+    return this.service.get(scope, id);
+  }
+  @CrudAction(gates, { method: 'PUT', path: ':id/replace', isolatedAs: 'update' })
+  replace(@CurrentScope() scope: TenantScope, @Param('id') id: string) {
+    return this.service.replace(scope, id);
+  }
+}
+
 const ofBoards = { controller: BoardsController, service: BoardsService, imports: [notesModule] };
-const app = useResourceApp(notesModule, CrudModule.forFeature(boards, ofBoards));
+const app = useResourceApp(
+  notesModule,
+  CrudModule.forFeature(boards, ofBoards),
+  CrudModule.forFeature(gates, { controller: GatesController, service: GatesService }),
+);
 beforeEach(() => app.empty());
 const scope = scopeOf({ tenant: ACME });
 
@@ -121,9 +164,28 @@ it.each([
   await expect(stages).rejects.toThrow('leaves the scope');
 });
 
-it('an If-Match without an identifier is about the resource of its route alone', async () => {
-  const id = await app.create('/notes', { text: 'old' }, acme);
-  const headers = { 'if-match': '"7"' };
-  expect((await app.patch('/boards/notes', { text: 'new' }, { token: acme, headers })).status).toBe(200);
-  expect((await app.get(`/notes/${id}`, { token: acme })).body.text).toBe('new');
+describe('If-Match on a route of your own', () => {
+  it.each(['paint', 'paint-at-once', 'replace'])('means the record before all writes: %s', async (route) => {
+    const id = await app.create('/gates', { name: 'North' }, acme);
+    const put = (tag: string) =>
+      app.request('PUT', `/gates/${id}/${route}`, { token: acme, headers: { 'If-Match': tag } });
+    expect((await put('"1"')).status).toBe(412);
+    expect((await app.get(`/gates/${id}`, { token: acme })).body).not.toHaveProperty('state');
+    const { status, body, headers } = await put('"0"');
+    expect([status, body.state, headers.get('etag')]).toEqual([200, 'dry', '"2"']);
+  });
+
+  it('is asked for where the route writes nothing, and finds no record of others', async () => {
+    const id = await app.create('/gates', { name: 'North' }, acme);
+    const look = async (tag: string, token = acme) =>
+      (await app.request('PUT', `/gates/${id}/look`, { token, headers: { 'If-Match': tag } })).status;
+    expect([await look('"1"'), await look('"0"'), await look('"1"', globex)]).toEqual([412, 200, 404]);
+  });
+
+  it('without an identifier is about the resource of its route alone', async () => {
+    const id = await app.create('/notes', { text: 'old' }, acme);
+    const headers = { 'if-match': '"7"' };
+    expect((await app.patch('/boards/notes', { text: 'new' }, { token: acme, headers })).status).toBe(200);
+    expect((await app.get(`/notes/${id}`, { token: acme })).body.text).toBe('new');
+  });
 });
