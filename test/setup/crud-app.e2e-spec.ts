@@ -58,28 +58,18 @@ describe('CrudModule.forRootAsync', () => {
     expect([await statusOf({ org: ACME }), await statusOf({ tenant: ACME })]).toEqual([200, 403]);
   });
 
-  it.each<[string, CrudRootAsyncOptions['useFactory'], string]>([
-    [
-      'a database without a name',
+  /** Factories by what they stop the start with. */
+  const wrong: Record<string, CrudRootAsyncOptions['useFactory']> = {
+    'CrudModule.forRootAsync: database.uri must be a mongodb:// or mongodb+srv:// URI that names a database, such as mongodb://127.0.0.1:27017/shop.':
       () => ({ database: { uri: 'mongodb://127.0.0.1:27017' } }),
-      'CrudModule.forRootAsync: database.uri must be a mongodb:// or mongodb+srv:// URI that names a database, such as mongodb://127.0.0.1:27017/shop.',
-    ],
-    [
-      'a name that no database can have',
-      () => ({ database: { embeddedDir: 'data', name: '' } }),
-      "CrudModule.forRootAsync: database.name must be letters, digits, _ and -, such as 'app'.",
-    ],
-    [
-      'a short secret',
-      () => Promise.resolve({ database: { memory: true }, tokens: { secret: 'short' } }),
-      'CrudModule.forRootAsync: tokens.secret must have at least 32 bytes.',
-    ],
-    [
-      'a factory that throws',
-      () => Promise.reject(new Error('The settings cannot be read.')),
-      'The settings cannot be read.',
-    ],
-  ])('stops the start for %s', async (_case, useFactory, problem) => {
+    "CrudModule.forRootAsync: database.name must be letters, digits, _ and -, such as 'app'.": () => ({
+      database: { embeddedDir: 'data', name: '' },
+    }),
+    'CrudModule.forRootAsync: tokens.secret must have at least 32 bytes.': () =>
+      Promise.resolve({ database: { memory: true }, tokens: { secret: 'short' } }),
+    'The settings cannot be read.': () => Promise.reject(new Error('The settings cannot be read.')),
+  };
+  it.each(Object.entries(wrong))('stops the start with: %s', async (problem, useFactory) => {
     await expect(create(CrudModule.forRootAsync({ useFactory }), notes())).rejects.toThrow(problem);
   });
 });

@@ -92,15 +92,12 @@ describe('a wrong class stops the start with one sentence', () => {
       expect(() => CrudModule.forFeature(notes, { controller: Pinning, service })).not.toThrow();
   });
 
-  it.each([...[undefined, null, 'notes', {}]])(
-    'a resource, or a class, that is made before its options: %j',
-    (options) => {
-      const wrong = new Error(`CrudModule.forFeature(undefined): entity is undefined. ${cycle}`);
-      expect(() => CrudModule.forFeature(options as never)).toThrow(wrong);
-      expect(() => CrudService.for(options as never)).toThrow(wrong);
-      expect(() => CrudController(options as never)).toThrow(wrong);
-    },
-  );
+  it.each([undefined, null, 'notes', {}])('a class that is made before its options: %j', (options) => {
+    const wrong = new Error(`CrudModule.forFeature(undefined): entity is undefined. ${cycle}`);
+    expect(() => CrudModule.forFeature(options as never)).toThrow(wrong);
+    expect(() => CrudService.for(options as never)).toThrow(wrong);
+    expect(() => CrudController(options as never)).toThrow(wrong);
+  });
 });
 
 describe('resources that do not fit together stop the start with one sentence', () => {
@@ -113,32 +110,25 @@ describe('resources that do not fit together stop the start with one sentence', 
   const closed = (action: string) =>
     `names Secret, which takes a token to read, but the action ${action} asks for none. Add isolationFields.${action}.`;
 
-  it.each<[sentence: string, ...resources: Options[]]>([
-    [
-      'Note): the class is the entity of the resource "notes" already. Extend it for a second resource.',
-      notes,
-      { ...notes, name: 'more', path: 'more' },
+  const cases: Readonly<Record<string, Options[]>> = {
+    'Note): the class is the entity of the resource "notes" already. Extend it for a second resource.': [
+      ...[notes, { ...notes, name: 'more', path: 'more' }],
     ],
-    [
-      'Notes): another resource is named "notes", with the entity Note. Choose another name.',
-      notes,
-      resource({ name: 'notes', class: 'Notes', path: 'x' }),
+    'Notes): another resource is named "notes", with the entity Note. Choose another name.': [
+      ...[notes, resource({ name: 'notes', class: 'Notes', path: 'x' })],
     ],
-    [
-      'Note): the entity of the resource "notes" is another class named Note. Rename one of the two.',
-      notes,
-      resource({ name: 'tasks', class: 'Note' }),
+    'Note): the entity of the resource "notes" is another class named Note. Rename one of the two.': [
+      ...[notes, resource({ name: 'tasks', class: 'Note' })],
     ],
-    [
-      'Task): the resource "notes" has the same path "notes". Choose another path.',
-      notes,
-      resource({ name: 'tasks', path: 'notes' }),
+    'Task): the resource "notes" has the same path "notes". Choose another path.': [
+      ...[notes, resource({ name: 'tasks', path: 'notes' })],
     ],
-    [`Task): references.parent.to ${absent}`, referring(users)],
-    [`Task): parent.entity ${absent}`, below(users)],
-    [`Task): references.parent.to ${closed('create')}`, secret, referring(secret.entity)],
-    [`Task): parent.entity ${closed('get')}`, secret, below(secret.entity)],
-  ])('%s', async (sentence, ...options) => {
+    [`Task): references.parent.to ${absent}`]: [referring(users)],
+    [`Task): parent.entity ${absent}`]: [below(users)],
+    [`Task): references.parent.to ${closed('create')}`]: [secret, referring(secret.entity)],
+    [`Task): parent.entity ${closed('get')}`]: [secret, below(secret.entity)],
+  };
+  it.each(Object.entries(cases))('%s', async (sentence, options) => {
     const wrong = new Error(`CrudModule.forFeature(${sentence}`);
     await expect(createResourceApp(...options)).rejects.toThrow(wrong);
   });

@@ -19,6 +19,8 @@ class SettingInput extends Shelf {
 const HARMFUL =
   'The body is nested too deeply, or has an object with more than 10,000 names or a nested field named "constructor" or "_bsontype".';
 
+const NO_JSON = 'The body is not valid JSON. Send one JSON object, encoded in UTF-8.';
+
 describe('names that clients choose', () => {
   const app = useResourceApp(feature({ name: 'settings', fields: SettingInput, bulk: true, import: true }));
 
@@ -117,11 +119,7 @@ describe('names that clients choose', () => {
   it.each([
     ['constructor', '{"constructor":1}', HARMFUL],
     ['_bsontype', '[{"_bsontype":"MinKey"}]', HARMFUL],
-    [
-      '__proto__',
-      '{"__proto__":{"a":1}}',
-      'The body is not valid JSON. Send one JSON object, encoded in UTF-8.',
-    ],
+    ['__proto__', '{"__proto__":{"a":1}}', NO_JSON],
     ['a name at the 34th level', `${'{"a":'.repeat(33)}1${'}'.repeat(33)}`, HARMFUL],
   ])('no field, known or unknown, can hold %s', async (_name, extra, detail) => {
     for (const body of [`{"extra":${extra}}`, `{"unknown":${extra}}`]) {
