@@ -145,35 +145,33 @@ describe('plain decorators of class-validator', () => {
   });
 });
 
-describe('options of @ApiProperty()', () => {
-  class Documented {
-    @ApiProperty({ description: 'A name', example: 'Ann', minLength: 3 }) @v.IsString() name!: string;
-    @ApiPropertyOptional({ type: 'integer', format: 'int64' }) @v.Min(1) big!: number;
-    @ApiProperty({ type: String, format: 'date' }) @IsLucky() day!: unknown;
-    @ApiProperty({ enum: Colour, description: 'Its colour' }) @v.IsString() colour!: string;
-    @ApiProperty({ enum: Colour, isArray: true }) @v.IsArray() colours!: Colour[];
-    @ApiProperty({ type: [String], example: ['a'], maxItems: 7 }) @v.IsArray() words!: string[];
-    @ApiProperty({ type: () => Size, description: 'How large' })
-    @v.ValidateNested()
-    @Type(() => Size)
-    size!: Size;
-    @ApiProperty({ description: 'How many' }) @v.IsInt() count!: number;
-    @ApiProperty({ type: 'object', additionalProperties: { type: 'number' } })
-    @v.IsObject()
-    scores!: Record<string, number>;
-  }
+class Documented {
+  @ApiProperty({ description: 'A name', example: 'Ann', minLength: 3 }) @v.IsString() name!: string;
+  @ApiPropertyOptional({ type: 'integer', format: 'int64' }) @v.Min(1) big!: number;
+  @ApiProperty({ type: String, format: 'date' }) @IsLucky() day!: unknown;
+  @ApiProperty({ enum: Colour, description: 'Its colour' }) @v.IsString() colour!: string;
+  @ApiProperty({ enum: Colour, isArray: true }) @v.IsArray() colours!: Colour[];
+  @ApiProperty({ type: [String], example: ['a'], maxItems: 7 }) @v.IsArray() words!: string[];
+  @ApiProperty({ type: () => Size, description: 'How large' })
+  @v.ValidateNested()
+  @Type(() => Size)
+  size!: Size;
+  @ApiProperty({ description: 'How many' }) @v.IsInt() count!: number;
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'number' } })
+  @v.IsObject()
+  scores!: Record<string, number>;
+}
 
-  it('are merged over what the validators say', () => {
-    expect(jsonSchemaOf(Documented).properties).toEqual({
-      name: { type: 'string', description: 'A name', example: 'Ann', minLength: 3 },
-      big: { type: 'integer', format: 'int64', minimum: 1 },
-      day: { type: 'string', format: 'date' },
-      colour: { ...COLOUR, description: 'Its colour' },
-      colours: { type: 'array', items: COLOUR },
-      words: { type: 'array', items: { type: 'string' }, example: ['a'], maxItems: 7 },
-      size: { ...SIZE, description: 'How large' },
-      count: { type: 'integer', description: 'How many' },
-      scores: { type: 'object', additionalProperties: { type: 'number' } },
-    });
+it('options of @ApiProperty() are merged over what the validators say', () => {
+  expect(jsonSchemaOf(Documented).properties).toEqual({
+    name: { type: 'string', description: 'A name', example: 'Ann', minLength: 3 },
+    big: { type: 'integer', format: 'int64', minimum: 1 },
+    day: { type: 'string', format: 'date' },
+    colour: { ...COLOUR, description: 'Its colour' },
+    colours: { type: 'array', items: COLOUR },
+    words: { type: 'array', items: { type: 'string' }, example: ['a'], maxItems: 7 },
+    size: { ...SIZE, description: 'How large' },
+    count: { type: 'integer', description: 'How many' },
+    scores: { type: 'object', additionalProperties: { type: 'number' } },
   });
 });

@@ -234,25 +234,23 @@ describe('a nested merge patch (RFC 7396)', () => {
   });
 });
 
-describe('hooks of a provider', () => {
-  it('set fields, refuse writes in their own words, and keep hidden values', async () => {
-    const one = `/hookeds/${await app.create('/hookeds', { name: 'a', part: { price: '1.00' } })}`;
-    const by = 'EntityEventPublisher';
-    expect(await raw('hookeds')).toMatchObject({ by, counter: 7, part: { secret: SECRET } });
-    await app.database.collection('hookeds').updateOne({}, { $set: { 'part.secret': 'of its own' } });
-    await app.patch(one, { name: 'b' });
-    const part = { label: 'a before', secret: 'of its own' };
-    expect(await raw('hookeds')).toMatchObject({ name: 'b', part });
-    const refusal = { status: 403, body: { code: 'FORBIDDEN', detail: 'Not today.' } };
-    expect(await app.post('/hookeds', { name: 'forbidden' })).toMatchObject(refusal);
-    expect(await app.patch(one, { name: 'forbidden' })).toMatchObject(refusal);
-    await app.patch(one, { name: 'kept' });
-    expect(await app.del(one)).toMatchObject(refusal);
-    expect(await app.database.collection('hookeds').countDocuments()).toBe(1);
-    await app.patch(one, { name: 'c' });
-    expect((await app.del(one)).status).toBe(200);
-    const updates = Array<string>(3).fill('afterUpdate');
-    expect(seen.map(({ hook }) => hook)).toEqual(['afterCreate', ...updates, 'afterDel']);
-    expect(JSON.stringify(seen)).not.toContain(SECRET);
-  });
+it('hooks of a provider set fields, refuse writes in their own words, and keep hidden values', async () => {
+  const one = `/hookeds/${await app.create('/hookeds', { name: 'a', part: { price: '1.00' } })}`;
+  const by = 'EntityEventPublisher';
+  expect(await raw('hookeds')).toMatchObject({ by, counter: 7, part: { secret: SECRET } });
+  await app.database.collection('hookeds').updateOne({}, { $set: { 'part.secret': 'of its own' } });
+  await app.patch(one, { name: 'b' });
+  const part = { label: 'a before', secret: 'of its own' };
+  expect(await raw('hookeds')).toMatchObject({ name: 'b', part });
+  const refusal = { status: 403, body: { code: 'FORBIDDEN', detail: 'Not today.' } };
+  expect(await app.post('/hookeds', { name: 'forbidden' })).toMatchObject(refusal);
+  expect(await app.patch(one, { name: 'forbidden' })).toMatchObject(refusal);
+  await app.patch(one, { name: 'kept' });
+  expect(await app.del(one)).toMatchObject(refusal);
+  expect(await app.database.collection('hookeds').countDocuments()).toBe(1);
+  await app.patch(one, { name: 'c' });
+  expect((await app.del(one)).status).toBe(200);
+  const updates = Array<string>(3).fill('afterUpdate');
+  expect(seen.map(({ hook }) => hook)).toEqual(['afterCreate', ...updates, 'afterDel']);
+  expect(JSON.stringify(seen)).not.toContain(SECRET);
 });

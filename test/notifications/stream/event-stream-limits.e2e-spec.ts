@@ -134,37 +134,35 @@ it('a tenant that begins to follow while the log is read for another one misses 
   expect(second.ids).toEqual(log.idsOf(GLOBEX).slice(-second.ids.length));
 });
 
-describe('the number of streams', () => {
-  const [TENANT, PROCESS] = [
-    'Your tenant has 2 streams open. Close one, or try again later.',
-    'This process has as much to do as it can. Try again later.',
-  ];
+const [TENANT, PROCESS] = [
+  'Your tenant has 2 streams open. Close one, or try again later.',
+  'This process has as much to do as it can. Try again later.',
+];
 
-  it.each([
-    ['of one tenant is limited, and leaves room for the others', 429, 'TOO_MANY_STREAMS', TENANT],
-    ['is limited per process, not counting those that are refused or have ended', 503, 'OVERLOADED', PROCESS],
-  ])('%s', async (_what, status, code, detail) => {
-    const ofTenant = status === 429;
-    const app = await streams.start(ofTenant ? { maxPerTenant: 2 } : { maxInAll: 2 });
-    // An answer may arrive a moment before its place is free again.
-    const open = (token = acme, lastEventId?: string, expected = 200) =>
-      eventually(async () => {
-        const stream = await streams.open(app, { token, lastEventId });
-        expect(stream.status).toBe(expected);
-        return stream;
-      });
-    for (let i = 0; i < 3; i++) await open(acme, 'evt_665f1c2ab7e3a90d4c8b4567', 400);
-    const first = await open();
-    await open(ofTenant ? acme : globex);
-    for (let i = 0; i < 5; i++) {
-      const refused = await app.get('/events', { token: acme });
-      expectProblem(refused, { status, code, detail, instance: '/events' });
-      expect(refused.headers.get('retry-after')).toBe('5');
-    }
-    expect((await streams.open(app, { token: globex })).status).toBe(ofTenant ? 200 : 503);
-    first.close();
-    await open();
-  });
+it.each([
+  ['of one tenant is limited, and leaves room for the others', 429, 'TOO_MANY_STREAMS', TENANT],
+  ['is limited per process, not counting those that are refused or have ended', 503, 'OVERLOADED', PROCESS],
+])('the number of streams %s', async (_what, status, code, detail) => {
+  const ofTenant = status === 429;
+  const app = await streams.start(ofTenant ? { maxPerTenant: 2 } : { maxInAll: 2 });
+  // An answer may arrive a moment before its place is free again.
+  const open = (token = acme, lastEventId?: string, expected = 200) =>
+    eventually(async () => {
+      const stream = await streams.open(app, { token, lastEventId });
+      expect(stream.status).toBe(expected);
+      return stream;
+    });
+  for (let i = 0; i < 3; i++) await open(acme, 'evt_665f1c2ab7e3a90d4c8b4567', 400);
+  const first = await open();
+  await open(ofTenant ? acme : globex);
+  for (let i = 0; i < 5; i++) {
+    const refused = await app.get('/events', { token: acme });
+    expectProblem(refused, { status, code, detail, instance: '/events' });
+    expect(refused.headers.get('retry-after')).toBe('5');
+  }
+  expect((await streams.open(app, { token: globex })).status).toBe(ofTenant ? 200 : 503);
+  first.close();
+  await open();
 });
 
 it('the client of docs/events.md follows, and resumes', async () => {

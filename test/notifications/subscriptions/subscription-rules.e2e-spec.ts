@@ -189,6 +189,7 @@ describe('the subscriptions of a tenant, in two processes', () => {
 const PRIVATE = 'http://127.0.0.1:9/hook';
 const [HTTP, HTTPS] = ['http://93.184.216.14:8080', 'https://93.184.216.14'];
 const notHttps = (url: string) => [url, 'The URL must be an https URL.'];
+const allowing = (WEBHOOK_ALLOW_PRIVATE: string) => ({ env: { WEBHOOK_ALLOW_PRIVATE } });
 const notPublic = (url: string) => [url, 'The URL must lead to a public address.'];
 
 /** What the checks say of each kind of URL is shown in webhook-targets.spec.ts. */
@@ -196,16 +197,11 @@ describe('the target of a subscription', () => {
   it.each<[string, TestAppOptions, taken: string[], refused: string[][]]>([
     [
       'must be public, and a name is refused in the same words whether it is internal or unknown',
-      { env: { WEBHOOK_ALLOW_PRIVATE: 'false' } },
+      allowing('false'),
       [HTTP, HTTPS],
       [PRIVATE, 'http://localhost:3000', 'https://nowhere.invalid'].map(notPublic),
     ],
-    [
-      'may be private if WEBHOOK_ALLOW_PRIVATE is set',
-      { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } },
-      [PRIVATE],
-      [],
-    ],
+    ['may be private if WEBHOOK_ALLOW_PRIVATE is set', allowing('true'), [PRIVATE], []],
     ['must be https in production', { env: { NODE_ENV: 'production' } }, [HTTPS], [notHttps(HTTP)]],
     [
       'must be https and public if an application says nothing of targets',

@@ -121,32 +121,30 @@ describe('subscriptions', () => {
     });
   });
 
-  describe('GET /subscriptions', () => {
-    it('lists, filters, sorts, pages and counts, but not by secrets and the tenant', async () => {
-      const one = await create({ ...HOOK, url: 'https://one.example.com' });
-      const two = await create({ ...HOOK, url: 'https://two.example.com', events: ['posts.updated'] });
-      await patch(one, { enabled: false });
-      for (const [query, expected] of [
-        ['', [two, one]],
-        ['sort=createdAt', [one, two]],
-        ['sort=-updatedAt', [one, two]],
-        ['events=posts.updated', [two]],
-        ['events[ne]=posts.updated', [one]],
-        ['enabled=false', [one]],
-        ['url[contains]=TWO', [two]],
-        ['createdAt[gt]=2100-01-01T00:00:00Z', []],
-      ] as const) {
-        const found = (await read(`?${query}`)) as { _id: string }[];
-        expect([query, found.map(({ _id }) => _id)]).toEqual([query, expected]);
-      }
-      const results = [{ _id: two, url: 'https://two.example.com' }];
-      const page = { results, count: 2, next: expect.any(String) as string, prev: null };
-      expect(await read('?limit=1&fields=url')).toEqual(page);
-      expect(await read('/count?enabled=true')).toEqual({ count: 1 });
-      for (const field of ['secret', 'previousSecrets', 'previousSecrets.secret', 'tenant'])
-        for (const query of [`${field}=x`, `${field}[exists]=true`, `sort=${field}`, `fields=${field}`])
-          expect([query, await read(`?${query}`)]).toMatchObject([query, { status: 400 }]);
-    });
+  it('GET /subscriptions lists, filters, sorts, pages and counts, but not by secrets and the tenant', async () => {
+    const one = await create({ ...HOOK, url: 'https://one.example.com' });
+    const two = await create({ ...HOOK, url: 'https://two.example.com', events: ['posts.updated'] });
+    await patch(one, { enabled: false });
+    for (const [query, expected] of [
+      ['', [two, one]],
+      ['sort=createdAt', [one, two]],
+      ['sort=-updatedAt', [one, two]],
+      ['events=posts.updated', [two]],
+      ['events[ne]=posts.updated', [one]],
+      ['enabled=false', [one]],
+      ['url[contains]=TWO', [two]],
+      ['createdAt[gt]=2100-01-01T00:00:00Z', []],
+    ] as const) {
+      const found = (await read(`?${query}`)) as { _id: string }[];
+      expect([query, found.map(({ _id }) => _id)]).toEqual([query, expected]);
+    }
+    const results = [{ _id: two, url: 'https://two.example.com' }];
+    const page = { results, count: 2, next: expect.any(String) as string, prev: null };
+    expect(await read('?limit=1&fields=url')).toEqual(page);
+    expect(await read('/count?enabled=true')).toEqual({ count: 1 });
+    for (const field of ['secret', 'previousSecrets', 'previousSecrets.secret', 'tenant'])
+      for (const query of [`${field}=x`, `${field}[exists]=true`, `sort=${field}`, `fields=${field}`])
+        expect([query, await read(`?${query}`)]).toMatchObject([query, { status: 400 }]);
   });
 
   const routesOf = (id: string) =>
