@@ -22,9 +22,7 @@ const onlyIf = (partialFilterExpression: Record<string, unknown>) => ({ partialF
 /** Indexes of fields that are not there. */
 export const INDEX_CASES: MisuseCases = {
   ...stray('txet', { txet: 1 }),
-  ...stray('mood', { mood: -1 }),
   ...stray('tetx', { tenant: 1, tetx: 1 }, { unique: true }),
-  ...stray('txt', { txt: 'text' }),
   ...stray('adress.city', { 'adress.city': 1 }),
   ...stray('address.cty', { 'address.cty': 1 }),
   ...stray('lines.sk', { 'lines.sk': 1 }),
