@@ -1,7 +1,6 @@
 import type { Violation } from '../../src/common/errors/index.js';
-import { describeConditions } from './crud-contract/conditions.js';
 import { describePages, describeReads } from './crud-contract/reads.js';
-import { describeCreate, describeUpdate } from './crud-contract/writes.js';
+import { describeConditions, describeCreate, describeUpdate } from './crud-contract/writes.js';
 import { clientOf, type CrudClient, expectUpdated } from './crud-contract/records.js';
 import { expectInvalid } from './problems.js';
 import type { TestApp } from './test-app.js';

@@ -8,7 +8,6 @@ export interface ReceivedEvent {
   data: string;
 }
 
-/** What a client sends. */
 export interface StreamAsked {
   token?: string;
   lastEventId?: string;

@@ -1,6 +1,5 @@
 import type { TestApp } from './test-app.js';
 
-/** One field of each record. */
 export const each = (records: unknown, field: string) =>
   (records as Record<string, unknown>[]).map((record) => record[field]);
 

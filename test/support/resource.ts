@@ -65,7 +65,6 @@ export function below(parent: CrudOptions<Made, Made>, outline: Outline): CrudOp
   });
 }
 
-/** The module of such a resource. */
 export const feature = (outline: Outline): DynamicModule => CrudModule.forFeature(resource(outline));
 
 /** A class with the decorators of such fields. */

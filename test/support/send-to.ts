@@ -5,7 +5,6 @@ export interface TestRequest {
   token?: string;
 }
 
-/** What came back. */
 export interface TestResponse {
   status: number;
   headers: Headers;

@@ -46,13 +46,10 @@ export function describeReads({ app, path, full, label, counts, parameters, get,
     ['', 'page', parameters.list],
     [`/${NOBODY}`, 'title', parameters.get],
     ...(counts ? ([['/count', 'limit', parameters.count]] as [string, string, string[]][]) : []),
-  ])(
-    `GET ${path}%s refuses unknown parameters, and lists the known ones`,
-    async (below, parameter, known) => {
-      const detail = `"${parameter}" is not a parameter here. Allowed: ${known.join(', ')}.`;
-      expectInvalid(await get(`${below}?${parameter}=2`), path + below, { parameter, detail });
-    },
-  );
+  ])(`GET ${path}%s refuses unknown parameters, and lists known ones`, async (below, parameter, known) => {
+    const detail = `"${parameter}" is not a parameter here. Allowed: ${known.join(', ')}.`;
+    expectInvalid(await get(`${below}?${parameter}=2`), path + below, { parameter, detail });
+  });
 
   describe(`GET ${path}/:id`, () => {
     it('returns the whole record and its revision, by its id in either case', async () => {
@@ -102,20 +99,17 @@ export function describeReads({ app, path, full, label, counts, parameters, get,
 
     const ODD_FIELDS = '__v title, ,title -title title.length Title $where toString'.split(' ');
 
-    it.each(['', ' title', ...ODD_FIELDS])(
-      'refuses the fields "%s", and lists those it has',
-      async (fields) => {
-        const { id, record } = await of.created();
-        const stray = fields.split(',').find((name) => name !== 'title');
-        const { status, body } = await get(`/${id}?fields=${encodeURIComponent(fields)}`);
-        const [{ parameter, detail }] = body.errors as [{ parameter: string; detail: string }];
-        const [sentence, allowed] = detail.split(' Allowed: ');
-        const unknown = `"${stray}" is not a field of the records here.`;
-        expect([status, parameter, sentence]).toEqual([400, 'fields', unknown]);
-        const shown = Object.keys(record);
-        expect(allowed?.replace('.', '').split(', ')).toEqual(expect.arrayContaining(shown));
-      },
-    );
+    it.each(['', ' title', ...ODD_FIELDS])('refuses the fields "%s", and lists its own', async (fields) => {
+      const { id, record } = await of.created();
+      const stray = fields.split(',').find((name) => name !== 'title');
+      const { status, body } = await get(`/${id}?fields=${encodeURIComponent(fields)}`);
+      const [{ parameter, detail }] = body.errors as [{ parameter: string; detail: string }];
+      const [sentence, allowed] = detail.split(' Allowed: ');
+      const unknown = `"${stray}" is not a field of the records here.`;
+      expect([status, parameter, sentence]).toEqual([400, 'fields', unknown]);
+      const shown = Object.keys(record);
+      expect(allowed?.replace('.', '').split(', ')).toEqual(expect.arrayContaining(shown));
+    });
   });
 }
 
@@ -162,13 +156,10 @@ export function describePages({ path, hasCursors, full, ...of }: CrudClient): vo
       expectInvalid(await page(query), path, ...faults);
     });
 
-    it.each(['limit=1&limit=2', 'offset=1&limit=2&offset=1'])(
-      'refuses a repeated parameter: %s',
-      async (query) => {
-        const parameter = query.slice(0, query.indexOf('='));
-        expectInvalid(await page(query), path, { parameter, detail: `"${parameter}" must be given once.` });
-      },
-    );
+    it.each(['limit=1&limit=2', 'offset=1&limit=2&offset=1'])('refuses a repetition: %s', async (query) => {
+      const parameter = query.slice(0, query.indexOf('='));
+      expectInvalid(await page(query), path, { parameter, detail: `"${parameter}" must be given once.` });
+    });
 
     it('accepts the greatest offset that a number can hold', async () => {
       await of.createMany(1);
