@@ -168,16 +168,13 @@ describe('without MONGODB_URI, the service', () => {
     await eventually(() => create(url, 'Water the plants'));
   });
 
-  it.each(['.', 'lmdb/data.mdb', 'lmdb/journal'])(
-    'acknowledges nothing once %s of its files has been removed',
-    async (path) => {
-      const { service, url } = await startWithTodo();
-      rmSync(inFolder('mongodb', path), { recursive: true });
-      const response = await post(url, 'Feed the cat');
-      expect(response.status).toBe(503);
-      await service.says(/"reason":"The files of the database in [^"]*mongodb\/lmdb have been removed/);
-    },
-  );
+  it.each(['.', 'lmdb/data.mdb', 'lmdb/journal'])('acknowledges nothing once %s is removed', async (path) => {
+    const { service, url } = await startWithTodo();
+    rmSync(inFolder('mongodb', path), { recursive: true });
+    const response = await post(url, 'Feed the cat');
+    expect(response.status).toBe(503);
+    await service.says(/"reason":"The files of the database in [^"]*mongodb\/lmdb have been removed/);
+  });
 
   it.each(['SIGTERM', 'SIGKILL'] as const)(
     'shares the data with a second process on the same folder, which takes over at a %s of the first, and gives back',

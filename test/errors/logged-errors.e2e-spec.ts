@@ -84,7 +84,6 @@ const FAILING: Record<string, (connection: Connection) => unknown> = {
 type Db = Connection['db'];
 const collection = (db: Db, name = 'raw') => (db as mongoose.mongo.Db).collection(name);
 
-/** A collection with an index. */
 async function indexed(db: Db, name: string, keys: mongoose.mongo.IndexSpecification, options?: object) {
   await collection(db, name).createIndex(keys, options);
   return collection(db, name);

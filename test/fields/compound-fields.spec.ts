@@ -140,7 +140,7 @@ describe('options of every field decorator', () => {
     ['is documented as in JSON', Date, moment, f.IsTimestamp({ default: moment }), ofTime(dated)],
     ['is not documented if made', Date, now, f.IsTimestamp({ default: now }), ofTime(DATE)],
   ])(
-    'default: makes the field optional, is set by the store, and %s',
+    'default: makes it optional, set by the store, and %s',
     async (_title, type, preset, decorator, field) => {
       const input = classWith(decorator);
       expect(await new f.InputReader(input).read({})).toEqual({});

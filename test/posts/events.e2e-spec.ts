@@ -99,7 +99,7 @@ describe('the event posts.afterCreate', () => {
     ['rejects', () => Promise.reject(broken)],
     ['throws something that is no error', thrower('a broken listener')],
   ])(
-    'a listener that %s changes nothing for the client or other listeners, and is logged with the event',
+    'a listener that %s changes nothing for others, and is logged with the event',
     async (_how, listener) => {
       listen(listener);
       const events = onEvent(app, 'posts.afterCreate');

@@ -12,12 +12,10 @@ class Declared {
   @IsText({ max: 5 }) text!: string;
 }
 
-/** The types of the paths of a class. */
 const typesOf = (type: Type) =>
   Object.fromEntries(Object.entries(schemaOf(type).paths).map(([path, { instance }]) => [path, instance]));
 /** The paths of a class that is nested in another. */
 const pathsOf = (type: Type, nested: string) => Object.keys(schemaOf(type).path(nested).schema?.paths ?? {});
-/** What is stored of an input. */
 async function stored(name: string, type: Type, input: Type, sent: object, more: object = {}) {
   const Model = model(name, schemaOf(type));
   const read = await new InputReader(input).read(sent);

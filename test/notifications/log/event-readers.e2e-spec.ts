@@ -59,13 +59,10 @@ describe('a resource with events', () => {
     );
   });
 
-  it.each([true, { data: 'id' } as const])(
-    'does not start if a record has several tenants: %j',
-    async (events) => {
-      const kept = { tenant: severalTenants };
-      await expect(start(resource({ ...drafts, kept, events }))).rejects.toThrow('"tenant" has several');
-    },
-  );
+  it.each([true, { data: 'id' } as const])('does not start with several tenants: %j', async (events) => {
+    const kept = { tenant: severalTenants };
+    await expect(start(resource({ ...drafts, kept, events }))).rejects.toThrow('"tenant" has several');
+  });
 
   it('does not start if an owner alone may read what is archived', async () => {
     const isolationFields = { create: TENANT, get: TENANT, update: OWNER, del: OWNER };
