@@ -5,7 +5,7 @@ import type { ResolveName } from '../../src/common/notifications/index.js';
 import { PostsModule } from '../../src/posts/posts.module.js';
 import { rootOf } from './resource-app.js';
 import { acme } from './tenants.js';
-import { type TestApp, useTestApp } from './test-app.js';
+import { type TestApp, type TestResponse, useTestApp } from './test-app.js';
 
 export const SUBSCRIPTIONS = '/subscriptions';
 
@@ -43,3 +43,7 @@ export function subscriber(app: TestApp, token = acme) {
     stored: (id: string) => app.database.collection('subscriptions').findOne({ _id: new Types.ObjectId(id) }),
   };
 }
+
+/** Asserts that an answer is a replay, with this status and body, in which secrets are left out. */
+export const expectReplayOf = ({ status, headers, body }: TestResponse, ...expected: [number, object]) =>
+  expect([headers.get('idempotency-replayed'), status, body]).toEqual(['true', ...expected]);
