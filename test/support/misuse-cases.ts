@@ -178,6 +178,7 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
       ' must be an object of fields and values, such as { deletedAt: null }.': null,
       [`.deletedAt is undefined. ${cycle}`]: { deletedAt: undefined },
       '.deletedAt must be a text, a number, true, false or null.': { deletedAt: { $ne: 1 } },
+      '.deletedAt is "soon", which the field cannot hold.': { deletedAt: 'soon' },
     }),
     ...of('list', {
       ' must be an object. It takes unpaged, maxLimit.': null,
@@ -237,6 +238,8 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
     'parent.field names "ref", which clients may send. Remove it from the input class.': parent({
       field: 'ref',
     }),
+    'the path "docs" is the service\'s own. Choose another path.': { name: 'docs' },
+    'the path "health/x" is the service\'s own. Choose another path.': { path: 'health/x' },
     'the path needs the parent\'s parameter. Write it like "posts/api/:postId/notes".': {
       parent: below.parent,
     },

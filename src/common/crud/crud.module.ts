@@ -41,7 +41,7 @@ import type { CrudOptions } from './options/crud-options.js';
 import { handleExpressErrors, readExpressBody } from './platform/express.js';
 import { bodyLimitOf, usePlatform } from './platform/platform.js';
 import { SEARCH_CHECKPOINTS, searchable, SearchIndex, searchProvider } from './search/search-index.js';
-import { CrudResource, CrudRegistry } from './service/crud-resource.js';
+import { CrudResource, CrudRegistry, holdingOf } from './service/crud-resource.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
 import { Crud } from './service/crud.js';
 import { CrudStore } from './store/crud.store.js';
@@ -236,12 +236,13 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       moduleRef: ModuleRef,
     ) => {
       const outbox = definition.events && new Outbox(model, database, definition, definition.events);
-      const resource = new CrudResource(definition, {
+      const resource: CrudResource = new CrudResource(definition, {
         store: new CrudStore<object>(
           model,
           database,
           definition.query.search,
           registry.referralOf(entity),
+          holdingOf(definition, () => resource),
           outbox,
         ),
         registry,

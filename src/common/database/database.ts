@@ -73,7 +73,12 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
         { ...OUTAGE, reason: reasonOf(error) },
         'The database cannot be opened; trying again',
       );
-      this.tasks.run('Opening the database', () => this.open());
+      this.tasks.run('Opening the database', () =>
+        this.open().catch((cause: unknown) => {
+          if (!(cause instanceof UnusableDatabaseError)) throw cause;
+          this.logger.error({ reason: reasonOf(cause) }, 'The database cannot be opened');
+        }),
+      );
     });
   }
 

@@ -21,6 +21,7 @@ interface StoredKey {
 export class InstallationKey {
   private readonly keys: Model<StoredKey>;
   private known?: Buffer;
+  private loading?: Promise<Buffer>;
 
   constructor(
     @InjectConnection(CRUD_CONNECTION) connection: Connection,
@@ -40,7 +41,12 @@ export class InstallationKey {
   }
 
   /** Reads the key again, since the database may have been emptied or restored. Stores the known key if there is none. */
-  async reload(): Promise<Buffer> {
+  reload(): Promise<Buffer> {
+    this.loading ??= this.load().finally(() => (this.loading = undefined));
+    return this.loading;
+  }
+
+  private async load(): Promise<Buffer> {
     const query = this.keys
       .findByIdAndUpdate(
         ID,

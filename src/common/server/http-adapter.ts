@@ -112,20 +112,22 @@ function useKnownPaths(fastify: FastifyInstance): void {
   // Fastify does not expose its own router. This one has the same patterns, and so the same precedence.
   const router = findMyWay({ maxParamLength: Number.MAX_SAFE_INTEGER });
   fastify.addHook('onRoute', ({ url, method }) => {
-    // Those for any path, such as that of CORS for preflights, tell nothing of the others.
-    if (url.includes('*')) return;
     // A parameter may have one name for one method, and another for the next.
     let count = 0;
     const pattern = url.replaceAll(/:\w+/g, () => `:p${count++}`);
     const methods = known.get(pattern) ?? new Set();
-    if (!known.has(pattern)) router.on('GET', pattern, () => undefined, methods);
+    // A path of a wildcard, such as that of CORS for preflights, is left to its route.
+    const store = url.includes('*') ? undefined : methods;
+    if (!known.has(pattern)) router.on('GET', pattern, () => undefined, store);
     known.set(pattern, methods);
     for (const name of [method].flat()) methods.add(name);
   });
   const methodsOf = (request: RequestLine): ReadonlySet<string> | undefined => {
     const found = router.find('GET', pathOf(request));
     // Nest serves no route with an empty parameter: /todos/ is not a todo.
-    return !found || Object.values(found.params).includes('') ? undefined : (found.store as Set<string>);
+    return !found || Object.values(found.params).includes('')
+      ? undefined
+      : (found.store as Set<string> | undefined);
   };
   const errorOf = (request: RequestLine): DomainError => {
     const methods = methodsOf(request);

@@ -131,6 +131,14 @@ describe('a worker', () => {
     expect(receiver.received).toEqual([]);
   });
 
+  it('removes deliveries of a subscription that is deleted', async () => {
+    const to = await subscribe();
+    await subscriptions().deleteMany({});
+    await announce(to);
+    await eventually(async () => expect(await storedDeliveries(app)).toEqual([]));
+    expect(receiver.received).toEqual([]);
+  });
+
   it('takes over what another worker left, and finds what another process added', async () => {
     const { subscription, tenant } = await subscribe();
     const events = [storedEvent(), storedEvent()];

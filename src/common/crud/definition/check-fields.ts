@@ -60,6 +60,10 @@ export function checkFields(definition: CrudDefinition): void {
     const stray = names.find((name) => !isDeclared(schema, name));
     if (stray !== undefined) fail(`${option} names "${stray}", which the schema does not have.`);
   }
+  for (const [field, value] of Object.entries(visible)) {
+    if (!canHold(schema.path(field), value))
+      fail(`visible.${field} is ${JSON.stringify(value)}, which the field cannot hold.`);
+  }
   const unique = schema.indexes().filter(([, index]) => index.unique);
   const plain = options.globallyUnique?.find((name) => !unique.some(([keys]) => name in keys));
   if (plain !== undefined)
@@ -93,6 +97,14 @@ function isOpenType(type: SchemaType | undefined, instances = OPEN): boolean {
 
 function isList(schema: Schema, field: string): boolean {
   return entryTypeOf(schema.path(field)) !== undefined;
+}
+
+function canHold(type: SchemaType | undefined, value: unknown): boolean {
+  try {
+    return value === null || type?.cast(value) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function checkInputField(field: FieldDescription, { entity, fail, schema, writeOnly }: CrudDefinition): void {

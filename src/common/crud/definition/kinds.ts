@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { IntersectionType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import type { Schema, SchemaType } from 'mongoose';
+import { ValidationError } from '../../errors/index.js';
 import {
   type BodyOptions,
   fieldAt,
@@ -126,7 +127,7 @@ export class KindReader extends InputReader<object> {
     return this.readers.get(kind)?.read(body, options) ?? this.ofKind.read({ [KIND]: kind });
   }
 
-  /** Reads a patch of a record whose kind is not known yet: as one that it fits. */
+  /** Reads a patch of a record whose kind is not known yet: as the one that it fits best. */
   override async readPatch(body: unknown, options?: BodyOptions): Promise<object> {
     const given = isPlainObject(body) ? body : {};
     const named = this.readers.get(given[KIND]);
@@ -134,7 +135,15 @@ export class KindReader extends InputReader<object> {
     const hasAll = ({ fields }: InputReader<object>) =>
       Object.keys(given).every((name) => fields.some((field) => field.name === name));
     const readers = [...this.readers.values()].sort((a, b) => Number(hasAll(b)) - Number(hasAll(a)));
-    const read = (named ? [named] : readers).map((reader) => reader.readPatch(body, options));
-    return Promise.any(read).catch(({ errors }: AggregateError) => Promise.reject(errors[0] as Error));
+    let best: ValidationError | undefined;
+    for (const reader of named ? [named] : readers) {
+      try {
+        return await reader.readPatch(body, options);
+      } catch (error) {
+        if (!(error instanceof ValidationError)) throw error;
+        if (!best || error.errors.length < best.errors.length) best = error;
+      }
+    }
+    throw best ?? new Error('There is no kind.');
   }
 }

@@ -56,7 +56,7 @@ function shownMembers(
 function shownValue(value: unknown, node: SchemaNode): unknown {
   const { entries, schema, type } = node;
   const isMap = type?.instance === 'Map';
-  if (Array.isArray(value)) return value.map((entry) => shownValue(entry, (!isMap && entries) || node));
+  if (Array.isArray(value) && !isMap) return value.map((entry) => shownValue(entry, entries ?? node));
   if (entries && !isMap) return shownValue(value, entries);
   // The driver reads small values as numbers.
   if (type?.instance === 'BigInt' && value !== null) return String(value);

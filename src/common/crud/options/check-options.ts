@@ -25,6 +25,9 @@ import {
 } from './checks.js';
 import { ACTIONS, type AnyCrudOptions, BATCH_HANDLERS, HANDLERS, HOOKS } from './crud-options.js';
 
+/** First path segments of the service's own routes. */
+const RESERVED_PATHS = ['docs', 'health'];
+
 /** A hundred years. Unit: days. */
 const MAX_DAYS = 36_500;
 
@@ -210,6 +213,9 @@ function checkPath({ name, path = name, parent }: AnyCrudOptions, fail: Fail): v
   const parameters = [...path.split('/'), ':id'].filter((segment) => segment.startsWith(':'));
   const twice = parameters.find((parameter, i) => parameters.indexOf(parameter) < i);
   failIf(fail, 'the path ', {
+    [`"${path}" is the service's own. Choose another path.`]: RESERVED_PATHS.includes(
+      path.split('/', 1)[0] ?? '',
+    ),
     [`has the parameter "${twice}" twice, or it is that of the record. Give each a name of its own.`]:
       twice !== undefined,
     [`needs the parent's parameter. Write it like "posts/api/:${parent?.param}/${name}".`]:

@@ -1,4 +1,11 @@
-import { Controller, HttpCode, RequestMapping, type Type, UseGuards } from '@nestjs/common';
+import {
+  Controller,
+  HttpCode,
+  RequestMapping,
+  type ScopeOptions,
+  type Type,
+  UseGuards,
+} from '@nestjs/common';
 import {
   CONTROLLER_WATERMARK,
   HTTP_CODE_METADATA,
@@ -7,6 +14,7 @@ import {
   PARAMTYPES_METADATA,
   PATH_METADATA,
   ROUTE_ARGS_METADATA,
+  SCOPE_OPTIONS_METADATA,
   SELF_DECLARED_DEPS_METADATA,
 } from '@nestjs/common/constants.js';
 import { MetadataScanner } from '@nestjs/core';
@@ -88,7 +96,10 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   isolateOthers(controller, definition, fail);
   if (!Reflect.hasOwnMetadata('swagger/apiUseTags', controller)) ApiTags(definition.tag)(controller);
   // Nest reads all this from the class itself. What its own @Controller() says besides is kept.
-  if (!Reflect.hasOwnMetadata(CONTROLLER_WATERMARK, controller)) Controller()(controller);
+  if (!Reflect.hasOwnMetadata(CONTROLLER_WATERMARK, controller)) {
+    const scope = Reflect.getOwnMetadata(SCOPE_OPTIONS_METADATA, controller) as ScopeOptions | undefined;
+    Controller({ ...scope })(controller);
+  }
   Reflect.defineMetadata(PATH_METADATA, definition.path, controller);
 }
 

@@ -24,11 +24,13 @@ export interface SubRequest {
   readonly context: RequestContext;
 }
 
+/** The response to a sub-request. */
 export interface SubResponse {
   readonly status: number;
   readonly body: unknown;
 }
 
+/** A method of a controller that handles a route. */
 interface Target {
   readonly controller: Type<object>;
   readonly handler: string;
@@ -50,8 +52,7 @@ declare module '../../request/index.js' {
 export class SubRequests {
   private readonly contexts: ExternalContextCreator;
   private readonly modules: ModulesContainer;
-  /** By the method that each runs, which is one controller's own. */
-  private readonly runs = new Map<unknown, Run>();
+  private readonly runs = new Map<Type<object>, Map<string, Run>>();
 
   constructor(private readonly moduleRef: ModuleRef) {
     this.contexts = moduleRef.get(ExternalContextCreator, { strict: false });
@@ -80,10 +81,8 @@ export class SubRequests {
 
   /** The function that runs a method; for a controller that Nest makes for each request, a new one. */
   private async runOf({ controller, handler }: Target, request: HttpRequest): Promise<Run> {
-    const method = (controller.prototype as Readonly<Record<string, () => unknown>>)[
-      handler
-    ] as () => unknown;
-    const known = this.runs.get(method);
+    const runs = this.runs.get(controller) ?? new Map<string, Run>();
+    const known = runs.get(handler);
     if (known) return known;
     const wrapper = this.wrapperOf(controller);
     const isStatic = wrapper.isDependencyTreeStatic();
@@ -94,17 +93,18 @@ export class SubRequests {
       : wrapper.instance;
     const run = this.contexts.create(
       instance,
-      method,
+      (instance as Record<string, () => unknown>)[handler] as () => unknown,
       handler,
       ROUTE_ARGS_METADATA,
       PARAMS,
       contextId,
       wrapper.id,
     ) as Run;
-    if (isStatic) this.runs.set(method, run);
+    if (isStatic) this.runs.set(controller, runs.set(handler, run));
     return run;
   }
 
+  /** What Nest knows about a controller. */
   private wrapperOf(controller: Type<object>) {
     for (const { controllers } of this.modules.values()) {
       const wrapper = controllers.get(controller);

@@ -8,6 +8,7 @@ import { KIND } from '../definition/kinds.js';
 import type { CrudHooks } from '../options/crud-hooks.js';
 import type { SearchIndex } from '../search/search-index.js';
 import type { CrudStore } from '../store/crud.store.js';
+import type { Holding } from '../store/reference-holds.js';
 import type { StoreFilter } from '../store/store-types.js';
 import { fieldAt, type InputReader } from '../../fields/index.js';
 import { ACTIONS } from '../options/crud-options.js';
@@ -83,13 +84,24 @@ export class CrudResource<
   /** The same resource with a store in the transaction of a unit of work. */
   within({ database, resources, afterCommit }: UnitOfWork): CrudResource {
     const { definition, parts } = this;
-    return new CrudResource(definition, {
+    const inside: CrudResource = new CrudResource(definition, {
       ...parts,
       registry: resources,
-      store: parts.store.within(database),
+      store: parts.store.within(
+        database,
+        holdingOf(definition, () => inside),
+      ),
       audit: parts.audit?.within(database, afterCommit),
     });
+    return inside;
   }
+}
+
+/** Holds the records that the writes of a resource refer to; undefined if they refer to none. */
+export function holdingOf(definition: CrudDefinition, resource: () => CrudResource): Holding | undefined {
+  return definition.references.length > 0
+    ? (values, write) => resource().references.holding(values, write)
+    : undefined;
 }
 
 export type Resources = Pick<CrudRegistry, 'of' | 'referrersOf'>;
@@ -139,7 +151,9 @@ export class CrudRegistry implements OnApplicationBootstrap {
   /** Checks what resources declare about each other, once all are known. */
   onApplicationBootstrap(): void {
     for (const resource of this.resources.values()) {
-      const { definition } = resource;
+      const { definition, parts } = resource;
+      // Nest names a class of hooks that is not one for all requests.
+      if (typeof parts.hooks === 'function') parts.hooks();
       const { parent, references } = definition;
       if (definition.events?.data === 'record') this.checkReaders(resource, definition.events.tenant);
       if (parent) {

@@ -193,7 +193,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     const placed = { ...(_id && { _id }), ...record };
     const entry = entryOf(definition, scope.caller, 'create', Object.keys(record), { id: placed._id });
     const onQueued = () => scope.context.writeTurn?.release();
-    const insert = () => this.send(scope, record, (hold) => store.insert(placed, { entry, hold, onQueued }));
+    const insert = () => this.send(scope, () => store.insert(placed, { entry, onQueued }));
     // An audited write is ordered by its audit record, others by their insert; a second release does nothing.
     const stored = await this.audited(scope, _id, entry, insert, onQueued);
     return { stored, entry };
@@ -240,14 +240,12 @@ export class Writes<Entity extends object, Create extends object, Update extends
       await this.checkReferences(isolatedAs, scope, changedValues(planned, change.set));
       if (!needsRecord) {
         const onQueued = () => scope.context.writeTurn?.release();
-        const __v = await this.send(scope, change.set, (hold) =>
-          store.updateUnread(condition, change, { hold, onQueued }),
-        );
+        const __v = await this.send(scope, () => store.updateUnread(condition, change, { onQueued }));
         return __v === undefined ? undefined : ({ _id: filter._id, __v } as Stored<Entity>);
       }
       const entry = entryOf(definition, scope.caller, action, namesOf(change));
       const updated = await this.audited(scope, current?._id ?? filter._id, entry, () =>
-        this.send(scope, change.set, (hold) => store.update(condition, change, { entry, hold })),
+        this.send(scope, () => store.update(condition, change, { entry })),
       );
       if (!updated) return undefined;
       const { record, previous } = updated;
@@ -349,20 +347,16 @@ export class Writes<Entity extends object, Create extends object, Update extends
     if (definition.references.length > 0) await references.check(action, scope, values);
   }
 
-  /** Sends the command of a write that sets values, while the records that these refer to are held. */
-  private send<T>(
-    { context }: TenantScope,
-    values: Readonly<Fields>,
-    write: (hold?: () => Promise<void>) => Promise<T>,
-  ): Promise<T> {
-    const { definition, references } = this.resource;
-    const sent = definition.references.length > 0 ? references.holding(values, write) : write();
-    return sent.catch((error: unknown) => {
+  /** Sends the command of a write that sets values. */
+  private async send<T>({ context }: TenantScope, write: () => Promise<T>): Promise<T> {
+    try {
+      return await write();
+    } catch (error) {
       if (!(error instanceof DuplicateValueError)) throw error;
       // A unique index may include fields that clients do not know, such as those that isolate a tenant.
-      const reworded = error.among(definition.inputFields);
+      const reworded = error.among(this.resource.definition.inputFields);
       context.unit?.reword(error, reworded);
       throw reworded;
-    });
+    }
   }
 }

@@ -13,7 +13,7 @@ import {
   type StoreRead,
   type Updated,
 } from './store-types.js';
-import { hasMaps, hasMiddleware, hideFields, hidesFields, schemasIn } from '../definition/schema-paths.js';
+import { hasMaps, hasMiddleware, hideFields, hidesFields } from '../definition/schema-paths.js';
 import { OUTBOX, type Outbox, type OutboxEntry } from './outbox.js';
 import {
   filtered,
@@ -23,7 +23,7 @@ import {
   type SharedLookups,
   sharedLookups,
 } from './shared-reads.js';
-import { HOLDS, ReferenceHolds } from './reference-holds.js';
+import { type Holding, HOLDS, ReferenceHolds } from './reference-holds.js';
 import { checkMapNames, schemaRejection } from './schema-rejection.js';
 import {
   differing,
@@ -49,8 +49,6 @@ const LARGE = 4_096;
 interface StoreWrite {
   /** Stored with the record if subscribers are told of it. */
   readonly entry?: OutboxEntry;
-  /** Called right before the command, to keep the records that the values refer to. */
-  readonly hold?: () => Promise<void>;
   /** Called as soon as later writes are carried out after this one. */
   readonly onQueued?: () => void;
 }
@@ -90,6 +88,7 @@ export class CrudStore<Entity> {
   /**
    * @param search definition of the search, if the model's schema has the words for it
    * @param isReferredTo whether records of other resources may refer to these
+   * @param holding keeps the records that written values refer to; undefined if they refer to none
    * @param outbox keeps the events of writes, if subscribers are told of them
    */
   constructor(
@@ -97,6 +96,7 @@ export class CrudStore<Entity> {
     private readonly database: Database,
     private readonly search: SearchDefinition | undefined,
     readonly isReferredTo: () => boolean,
+    private readonly holding: Holding | undefined,
     private readonly outbox?: Outbox,
   ) {
     this.holds = new ReferenceHolds(model, database);
@@ -105,10 +105,7 @@ export class CrudStore<Entity> {
     this.words = search && new RecordWords(search, model.schema);
     this.hasMiddleware = hasMiddleware(model.schema);
     this.isCountHooked = hasMiddleware(model.schema, 'countDocuments');
-    const isTransformed = schemasIn(model.schema).some(
-      (one) => one.get('toObject') ?? model.base.get('toObject'),
-    );
-    this.isSaved = this.hasMiddleware || isTransformed;
+    this.isSaved = this.hasMiddleware || Boolean(model.schema.get('toObject') ?? model.base.get('toObject'));
     this.inserts = sharedInserts(model, database);
     this.updates = sharedUpdates(model, database);
     this.lookups = sharedLookups((lookup, ids) => database.call(() => this.lookUp(lookup, ids)), database);
@@ -116,9 +113,9 @@ export class CrudStore<Entity> {
     this.lists = new OrderedReads(model, database, (fields) => this.projectionOf(fields));
   }
 
-  /** The same store for the operations of a transaction. */
-  within(database: Database): CrudStore<Entity> {
-    return new CrudStore(this.model, database, this.search, this.isReferredTo, this.outbox);
+  /** The same store for the operations of a transaction, in which references are held as well. */
+  within(database: Database, holding: Holding | undefined): CrudStore<Entity> {
+    return new CrudStore(this.model, database, this.search, this.isReferredTo, holding, this.outbox);
   }
 
   /**
@@ -126,8 +123,8 @@ export class CrudStore<Entity> {
    *
    * @throws ValidationError if the schema rejects it, DuplicateValueError if a unique value is taken
    */
-  async insert(record: object, { entry, hold, onQueued }: StoreWrite = {}): Promise<Stored<Entity>> {
-    return this.write(record, async () => {
+  async insert(record: object, { entry, onQueued }: StoreWrite = {}): Promise<Stored<Entity>> {
+    return this.write(record, async (hold) => {
       const document = new this.model(record, undefined, { strict: 'throw' });
       const added = this.words?.ofRecord(document.toObject());
       if (added) document.set(added);
@@ -266,7 +263,7 @@ export class CrudStore<Entity> {
   async update(
     filter: StoreFilter,
     { set = {}, unset = [] }: StoreChange,
-    { entry, hold }: StoreWrite = {},
+    { entry }: StoreWrite = {},
   ): Promise<Updated<Entity> | undefined> {
     const toStore = this.outbox && entry;
     const change = {
@@ -286,7 +283,7 @@ export class CrudStore<Entity> {
       .findOneAndUpdate(condition ? allOf(filter, condition) : filter, change, options)
       .select(this.projectionOf(undefined) ?? {})
       .lean();
-    const previous = (await this.write(set, async () => {
+    const previous = (await this.write(set, async (hold) => {
       await hold?.();
       const words = this.wordsOf({ set, unset }, query);
       if (words) query.set(words);
@@ -305,10 +302,10 @@ export class CrudStore<Entity> {
   async updateUnread(
     filter: StoreFilter,
     change: StoreChange,
-    { hold, onQueued }: StoreWrite = {},
+    { onQueued }: StoreWrite = {},
   ): Promise<number | undefined> {
-    if (!this.plain.fits(change)) return (await this.update(filter, change, { hold }))?.record.__v;
-    return this.write(change.set ?? {}, async () => {
+    if (!this.plain.fits(change)) return (await this.update(filter, change))?.record.__v;
+    return this.write(change.set ?? {}, async (hold) => {
       await hold?.();
       const words = { ...this.wordsOf(change, undefined) };
       onQueued?.();
@@ -370,19 +367,26 @@ export class CrudStore<Entity> {
     return this.hides ? hideFields(this.model.schema, record as Stored<object> as never) : record;
   }
 
-  /** Runs a write that sets values, and turns a rejection of them into an error that a client understands. */
-  private async write<T>(values: object, operation: () => Promise<T>): Promise<T> {
-    const { database, model, words } = this;
+  /**
+   * Runs a write that sets values, and turns a rejection of them into an error that a client understands.
+   *
+   * @param operation is to `hold` what the values refer to right before its command
+   */
+  private async write<T>(values: object, operation: (hold?: () => Promise<void>) => Promise<T>): Promise<T> {
+    const { database, holding, model, words } = this;
     if (this.hasMaps) checkMapNames(model.schema, values);
     const isLarge = words !== undefined && words.lengthOf(values) >= LARGE;
-    try {
-      // In a transaction, each command is a call of its own, and one that writes share waits for all of them.
-      if (database.limits.session) return await operation();
-      return await database.call(async () =>
-        isLarge ? ((await this.queues.add(operation)) as T) : operation(),
-      );
-    } catch (error) {
-      throw schemaRejection(error, model.schema) ?? error;
-    }
+    const run = async (hold?: () => Promise<void>) => {
+      try {
+        // In a transaction, each command is a call of its own, and one that writes share waits for all of them.
+        if (database.limits.session) return await operation(hold);
+        return await database.call(async () =>
+          isLarge ? ((await this.queues.add(() => operation(hold))) as T) : operation(hold),
+        );
+      } catch (error) {
+        throw schemaRejection(error, model.schema) ?? error;
+      }
+    };
+    return holding ? holding(values, run) : run();
   }
 }

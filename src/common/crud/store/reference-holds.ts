@@ -26,6 +26,12 @@ export interface Hold {
 }
 
 /**
+ * Carries out a write that sets values. The write calls `hold` right before its command, so that the records that the
+ * values refer to are there until it has ended.
+ */
+export type Holding = <T>(values: object, write: (hold: () => Promise<void>) => Promise<T>) => Promise<T>;
+
+/**
  * Where writes that refer to a record meet its deletion, without a transaction: a write holds the record before it is
  * stored, and a deletion removes it only if nothing has held it since the deletion looked for referrers. Writes that
  * arrive at the same time share a hold.

@@ -278,8 +278,19 @@ export async function recordOfDocument(document: HydratedDocument<Fields> & With
   await document.validate();
   document.initializeTimestamps?.();
   document.set('__v', 0);
-  return document.toObject({ depopulate: true });
+  return document.toObject(AS_STORED);
 }
+
+/** Everything in the store's types, without what the schema computes for readers. */
+const AS_STORED = {
+  transform: false,
+  virtuals: false,
+  getters: false,
+  depopulate: true,
+  flattenDecimals: false,
+  useProjection: false,
+  flattenMaps: false,
+} as const;
 
 /** Condition that a change makes a difference; undefined if it has objects, which the database cannot compare by their values. */
 export function differing({ set = {}, unset = [] }: StoreChange): StoreFilter | undefined {

@@ -180,6 +180,11 @@ export class DeliveryQueue {
     return this.change({ _id, lease }, { $set: { dueAt: new Date() }, $unset: { lease: 1 } });
   }
 
+  /** Removes a delivery whose subscription no longer exists. */
+  async remove({ _id, lease }: ClaimedDelivery): Promise<void> {
+    await this.changing.add({ deleteOne: { filter: { _id, lease } } });
+  }
+
   /** Removes the deliveries of a deleted subscription, however many there are. */
   removeAllOf(subscription: Types.ObjectId): void {
     this.database.inBackground('Removing the deliveries of a deleted subscription', async () => {

@@ -137,22 +137,21 @@ export class FanOut {
     const waiting = subscribers.filter((one) => positionOf(one) < head);
     const served = await this.withRoom(waiting, Math.ceil(MAX_DUE / subscribers.length));
     if (served.length === 0) return waiting.length > 0 ? undefined : {};
-    // Those that are farthest behind come first; others join them on the way.
-    const after = Math.min(...served.map(positionOf));
-    const events = await this.log.outline(_id, { after, upTo: head, limit: MAX_EVENTS });
-    await this.queue.add(
-      events.flatMap(({ _id: event, seq: position, type }) =>
-        served
-          .filter((one) => positionOf(one) < position && isWanted(type, one.events))
+    const left = new Map(waiting.map((one) => [String(one._id), positionOf(one)]));
+    const deliverAfter = async (after: number) => {
+      const group = served.filter((one) => positionOf(one) === after);
+      const events = await this.log.outline(_id, { after, upTo: head, limit: MAX_EVENTS });
+      const deliveries = events.flatMap(({ _id: event, type }) =>
+        group
+          .filter((one) => isWanted(type, one.events))
           .map(({ _id: subscription }) => ({ subscription, tenant, event, type })),
-      ),
-    );
-    const reached = events[MAX_EVENTS - 1]?.seq ?? head;
-    const left = waiting.map((one): [string, number] => {
-      const position = positionOf(one);
-      return [String(one._id), served.includes(one) ? Math.max(position, reached) : position];
-    });
-    return Object.fromEntries(left.filter(([, position]) => position < head));
+      );
+      await this.queue.add(deliveries);
+      const reached = events[MAX_EVENTS - 1]?.seq ?? head;
+      for (const one of group) left.set(String(one._id), reached);
+    };
+    await Promise.all([...new Set(served.map(positionOf))].map(deliverAfter));
+    return Object.fromEntries([...left].filter(([, position]) => position < head));
   }
 
   /** Opens the tenants of recorded events. */

@@ -93,6 +93,13 @@ export class EventStreams {
   async open(request: StreamRequest, reply: HttpResponse): Promise<void> {
     const { tenant, types, closing } = request;
     const response = rawOf(reply);
+    const leaveSlot = this.slots.hold(
+      { group: tenant, client: tenant },
+      () => response.destroy(),
+      (max) => new TooManyStreamsError('events', max),
+    );
+    // Also emitted after an error response.
+    response.once('close', leaveSlot);
     const start = await this.startOf(request);
     if (response.destroyed) return;
     if (closing.aborted) throw new ShuttingDownError();
@@ -101,17 +108,11 @@ export class EventStreams {
       response.end();
       return;
     }
-    const leaveSlot = this.slots.hold(
-      { group: tenant, client: tenant },
-      () => response.destroy(),
-      (max) => new TooManyStreamsError('events', max),
-    );
     const read = (after: number) => this.read(tenant, after);
     const stream = new EventStream(response, start.seq, types, read, this.options.maxStallMs);
     const stopFollowing = this.feed.follow(tenant, stream);
     const stopTimers = this.schedule(stream, request);
     response.once('close', () => {
-      leaveSlot();
       stopFollowing();
       stopTimers();
     });

@@ -130,15 +130,19 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     body?: string,
   ): Promise<void> {
     const at = new Date();
+    const subscription = String(delivery.subscription);
+    if (!receiver) {
+      this.slots.record(subscription, false);
+      return this.write(delivery, () => this.queue.remove(delivery));
+    }
     const end = (error: string) => this.finish(delivery, { at, error, final: true });
-    // One that is deleted takes its deliveries with it; nobody sees what is left of them.
-    if (!receiver?.enabled) return end('The subscription is disabled.');
+    if (!receiver.enabled) return end('The subscription is disabled.');
     if (body === undefined) return end('The event is no longer kept.');
     const message = { id: delivery.event, url: receiver.url, secrets: secretsOf(receiver), body };
     const result = await this.sender.send(message, this.cuttingOff.signal).catch(() => undefined);
     if (!result) return this.release(delivery);
     this.counters.attempted(result);
-    this.slots.record(String(delivery.subscription), result.error !== undefined);
+    this.slots.record(subscription, result.error !== undefined);
     // The receiver is free again: storing the outcome does not involve it.
     this.leave(slot);
     const isGone = result.status === GONE;
