@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Options, Patch, Post, Put, type Type } from '@nestjs/common';
+import { All, Controller, Delete, Get, Options, Patch, Post, Put, type Type } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { expectNoMethod, expectNoPath } from '../support/problems.js';
 import { sendRaw } from '../support/raw-http.js';
@@ -33,9 +33,20 @@ function controllerAt(path: string): Type {
   return Handlers;
 }
 
+@ApiExcludeController()
+@Controller('forwarded')
+class Forwarded {
+  @Get(':account/orders') orders() {
+    return 'orders';
+  }
+  @All('proxy/*') proxy() {
+    return 'forwarded';
+  }
+}
+
 const ORIGIN = 'https://app.example.com';
 const controllers = Array.from({ length: CONTROLLERS }, (_, i) => controllerAt(`things-${i}`));
-const root = serviceWith({ controllers });
+const root = serviceWith({ controllers: [...controllers, Forwarded] });
 const app = useTestApp({ root });
 const shared = useTestApp({ root, env: { CORS_ORIGINS: ORIGIN } });
 const send = (method: string, path: string, headers = {}) => sendRaw(app.url, { method, path, headers });
@@ -111,6 +122,16 @@ describe('of hundreds of routes', () => {
     expectNoMethod(await send('PUT', `${last}/count`, headers), 'PUT', `${last}/count`, 'GET, HEAD');
   });
 });
+
+it.each(['GET', 'POST', 'PUT', 'OPTIONS'])(
+  'a path of a wildcard takes %s, like others or not',
+  async (method) => {
+    for (const name of ['orders', 'other'])
+      expect((await send(method, `/forwarded/proxy/${name}`)).text).toBe('forwarded');
+    const path = '/forwarded/1/orders';
+    if (method === 'POST') expectNoMethod(await send(method, path), method, path, 'GET, HEAD');
+  },
+);
 
 describe('a path that does not exist', () => {
   const UNKNOWN = ['/nothing', '/todo', '/todos/665f1c2ab7e3a90d4c8b4567/more', '/posts', '/api/posts'];

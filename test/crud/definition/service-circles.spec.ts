@@ -1,4 +1,4 @@
-import { type DynamicModule, forwardRef, Inject, Injectable, Module, type Type } from '@nestjs/common';
+import { type DynamicModule, forwardRef, Inject, Injectable, Module, Scope, type Type } from '@nestjs/common';
 import {
   type BeforeCreate,
   CrudModule,
@@ -56,6 +56,15 @@ describe('hooks that inject services', () => {
     const book = (await app.post('/books', { text: 'Middlemarch' })).body._id;
     expect((await app.get(`/authors/${author}`)).body.text).toBe('0 books');
     expect((await app.get(`/books/${book}`)).body.text).toBe('1 authors');
+  });
+
+  it('stop the start if Nest makes them for each request', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class PerRequest {
+      beforeCreate() {}
+    }
+    const starting = createResourceApp(CrudModule.forFeature({ ...books, hooks: PerRequest }));
+    await expect(starting).rejects.toThrow('PerRequest is marked as a scoped provider.');
   });
 
   it('start if what they share has only its token in common', async () => {

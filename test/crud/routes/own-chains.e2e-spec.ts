@@ -9,6 +9,7 @@ import {
   type NestInterceptor,
   type OnModuleInit,
   type PipeTransform,
+  Scope,
   type Type,
   UseFilters,
   UseInterceptors,
@@ -203,4 +204,17 @@ describe('updates', () => {
     await commandsOfUpdates(app);
     expect(seen).toEqual(every(expect.objectContaining({ title: 'New' })));
   });
+});
+
+it('a controller that Nest makes for each request keeps nothing of another one', async () => {
+  @Injectable({ scope: Scope.REQUEST })
+  class Counting extends CrudController(notes) {
+    private counted = 0;
+    override count() {
+      this.counted += 1;
+      return Promise.resolve(this.counted);
+    }
+  }
+  await using app = await start({ controller: Counting });
+  for (let i = 0; i < 2; i++) expect((await app.get('/notes/count')).body).toEqual({ count: 1 });
 });

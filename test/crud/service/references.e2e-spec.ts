@@ -1,7 +1,8 @@
 /** @mongodb */
 import type { Type } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
-import { Crud, type CrudOptions } from '../../../src/common/crud/index.js';
+import { Types } from 'mongoose';
+import { Crud, type CrudOptions, type CrudStore } from '../../../src/common/crud/index.js';
 import { IsListOf, IsReference, IsText } from '../../../src/common/fields/index.js';
 import { claim, scopeOf, unrestrictedScope } from '../../../src/common/tenancy/index.js';
 import { serviceIn, useResourceApp } from '../../support/resource-app.js';
@@ -89,6 +90,18 @@ beforeEach(async () => {
 });
 
 const kindOf = (token: string) => app.create('/kinds', { text: 'A' }, token);
+
+it('a service that writes by its store cannot refer to what is not there', async () => {
+  const { store } = serviceIn<{ store: CrudStore<Made> }>(app, crates.entity);
+  const stray = { kind: new Types.ObjectId() };
+  await expect(store.insert(stray)).rejects.toThrow('"kind" names no kind that you can use');
+  const kind = await kindOf(ada);
+  const { _id } = await store.insert({ kind: new Types.ObjectId(kind), tenant: new Types.ObjectId(ACME) });
+  await expect(store.update({ _id }, { set: stray })).rejects.toThrow(
+    '"kind" names no kind that you can use',
+  );
+});
+
 const count = (name: string) => app.database.collection(name).countDocuments();
 
 describe('deleting a record that others refer to', () => {

@@ -33,5 +33,7 @@ describe('the JSON of a record', () => {
     const hidden = { secret: 's', map: new Map([['key', 's']]) };
     const tree = { label: 'a', secret: 's', children: [{ label: 'b', children: [hidden, null] }] };
     expect(json(node, tree)).toBe('{"label":"a","children":[{"label":"b","children":[{"map":{}},null]}]}');
+    // Stored when the field was a list.
+    expect(json(node, { map: ['s'] })).toBe('{"map":{}}');
   });
 });
