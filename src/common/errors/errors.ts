@@ -9,7 +9,7 @@ export type ProblemCode = ErrorCode | (string & {});
 /** What an error may have besides its code and message. */
 export interface ErrorDetails extends ErrorOptions {
   /** Each violation of a field or parameter, if known. */
-  readonly errors?: readonly Violation[];
+  readonly errors?: readonly Violation[] | undefined;
   /** Response headers that belong to the error, such as `Allow`. @default when to try again, for some codes */
   readonly headers?: Readonly<Record<string, string>>;
   /** HTTP status of the response. @default the one of the code */
