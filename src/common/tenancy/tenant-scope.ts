@@ -132,7 +132,7 @@ export function unrestrictedScope(caller: TenantContext = ANONYMOUS): TenantScop
   return new TenantScope(caller, () => ({}));
 }
 
-/** Accepts only scopes that this module has made, so that nothing runs unscoped by mistake. */
+/** Accepts no object that only looks like a scope, so that nothing runs unscoped by mistake. */
 export function assertScope(scope: unknown): asserts scope is TenantScope {
   if (scope instanceof TenantScope) return;
   throw new Error(

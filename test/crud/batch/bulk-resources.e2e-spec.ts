@@ -71,7 +71,18 @@ const ScopeWatcher = guardBy((context) => {
 const tickets = noted({ name: 'tickets', ...OF_TENANT, routes: { create: { guards: [ScopeWatcher] } } });
 const drawers = noted({ name: 'drawers' });
 const ofPages = { controller: PagesController, service: PagesService, providers: [AdminGuard] };
+const [apples, pears] = ['apples', 'pears'].map((name) => noted({ name })) as [typeof drafts, typeof drafts];
+class ApplesController extends CrudController(apples) {
+  override create(scope: TenantScope, input: Made) {
+    return super.create(scope, input);
+  }
+}
+class PearsController extends CrudController(pears) {}
+Object.assign(PearsController.prototype, { create: ApplesController.prototype.create });
+
 const app = useResourceApp(
+  CrudModule.forFeature(apples, { controller: ApplesController }),
+  CrudModule.forFeature(pears, { controller: PearsController }),
   CrudModule.forFeature(pages, ofPages),
   CrudModule.forFeature(tickets, { providers: [ScopeWatcher] }),
   drafts,
@@ -170,6 +181,16 @@ describe('a bulk of a resource with some actions that need a token', () => {
     // A token that does not verify is none.
     expect((await post('no-token')).text).toBe(answers[2]?.text);
   });
+});
+
+it('the items of a bulk run on their own controller, also if another one shares its methods', async () => {
+  for (const name of ['apples', 'pears', 'apples'])
+    expect(results(await bulk(app, `/${name}`, [create(name)]))).toEqual([201]);
+  for (const [name, count] of [
+    ['apples', 2],
+    ['pears', 1],
+  ] as const)
+    expect(each(await storedIn(app, name), 'text')).toEqual(Array(count).fill(name));
 });
 
 it('the items of a bulk below another record are below the parent that the path names', async () => {

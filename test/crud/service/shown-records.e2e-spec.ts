@@ -1,7 +1,7 @@
 /** @mongodb */
 import { Param, type Type } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
-import { Types } from 'mongoose';
+import { Schema, Types } from 'mongoose';
 import { CrudAction, CrudController, CrudModule } from '../../../src/common/crud/index.js';
 import { eventually } from '../../support/eventually.js';
 import { useResourceApp } from '../../support/resource-app.js';
@@ -35,7 +35,14 @@ class LockersController extends CrudController(lockers) {
   }
 }
 
+const transform = () => ({ street: 'Low' });
+const address = new Schema({ street: String }, { _id: false, toObject: { transform } });
+
 const app = useResourceApp(
+  feature({
+    name: 'houses',
+    kept: { address: Prop({ type: address, default: () => ({ street: 'High' }) }) },
+  }),
   feature({ name: 'notes', output: words }),
   feature({ name: 'slips', output: returned }),
   feature({ name: 'cards', output: { type: resource({ name: 'views' }).input as Type, from: returned } }),
@@ -61,6 +68,13 @@ it('an output that is a function is documented as an object of any fields, and a
   expect((await app.get(`/notes/${body._id}`)).body).toEqual(body);
   const changed = await app.patch(`/notes/${body._id}`, { text: 'Sell' }, { headers });
   expect(changed.body).toEqual({ _id: body._id, words: ['Sell'] });
+});
+
+it('a create shows what a read shows, whatever the schema of a nested object makes for its own readers', async () => {
+  const headers = { Prefer: 'return=representation' };
+  const { body } = await app.post('/houses', { text: 'A' }, { headers });
+  expect(body.address).toEqual({ street: 'High' });
+  expect((await app.get(`/houses/${body._id}`)).body).toEqual(body);
 });
 
 describe('an output that fails on one of the records', () => {

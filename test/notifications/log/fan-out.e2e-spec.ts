@@ -103,11 +103,19 @@ describe('the fan-out of events', () => {
       await finish({ subscription: new Types.ObjectId(good) });
     }
     expect((await counts())[slow]).toBeLessThan(180);
+    // No turn begins until the slow one has room, and there is another event for both.
+    const turnAt = (time: number) => cursors().updateOne({ _id: ACME }, { $set: { turnAt: new Date(time) } });
+    await turnAt(Date.now() + 3_600_000);
     await finish({});
+    await post(1);
+    await recorded(181);
+    await turnAt(0);
     await eventually(
-      async () => expect(await counts()).toMatchObject({ [slow]: 180, [good]: 180 }),
+      async () => expect(await counts()).toMatchObject({ [slow]: 181, [good]: 181 }),
       WITHIN_MS,
     );
+    const latest = await deliveriesOf(app).find().sort({ _id: -1 }).limit(30).toArray();
+    expect(latest.map(({ subscription }) => String(subscription))).not.toContain(good);
     await closed();
   }, 120_000);
 

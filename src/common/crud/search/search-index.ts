@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import { Logger, type Provider, type Type } from '@nestjs/common';
 import { getConnectionToken, getModelToken, type ModelDefinition } from '@nestjs/mongoose';
 import { type Connection, type Model, type mongo, Schema, type Types } from 'mongoose';
@@ -8,6 +7,7 @@ import {
   Database,
   OPERATION_LIMITS,
   reserveCollection,
+  withDeadline,
 } from '../../database/index.js';
 import { errorMessages, IndexUnavailableError } from '../../errors/index.js';
 import { withOneList } from '../definition/indexes.js';
@@ -52,8 +52,8 @@ const BATCH = 200;
 /** Length of the texts whose words are stored by one command, so that it stays within its limits. Unit: UTF-16 code units. */
 const MAX_TEXT = 50_000;
 
-/** How long a search waits for the words of older records, and how often it looks. Unit: milliseconds. */
-const [WAIT_MS, LOOK_MS] = [1_000, 50];
+/** How long a search waits for the words of older records. Unit: milliseconds. */
+const WAIT_MS = 1_000;
 
 interface Found {
   readonly _id: Types.ObjectId;
@@ -70,7 +70,8 @@ export class SearchIndex {
   private readonly name: string;
   private readonly words: RecordWords;
   private readonly storing: Batches<Found, boolean>;
-  private isComplete = false;
+  private complete = () => {};
+  private readonly completed = new Promise<void>((resolve) => (this.complete = resolve));
 
   constructor(
     private readonly model: Model<Record<string, unknown>>,
@@ -111,13 +112,13 @@ export class SearchIndex {
       if (stored.every(Boolean)) after = last;
       records += found.length;
     }
-    this.isComplete = true;
+    this.complete();
   }
 
   /** @throws IndexUnavailableError if a search would miss records whose words are not there yet */
   async require(): Promise<void> {
-    for (let waited = 0; !this.isComplete && waited < WAIT_MS; waited += LOOK_MS) await setTimeout(LOOK_MS);
-    if (!this.isComplete) throw new IndexUnavailableError(errorMessages.searchUnavailable);
+    const late = () => new IndexUnavailableError(errorMessages.searchUnavailable);
+    await withDeadline(this.completed, WAIT_MS, late);
   }
 
   private async finish(): Promise<void> {

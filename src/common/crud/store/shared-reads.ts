@@ -158,7 +158,7 @@ export function exactly(condition: StoreFilter): StoreFilter {
 }
 
 /** Whether a condition must reach the database unchanged. */
-export function isExact(condition: StoreFilter): boolean {
+function isExact(condition: StoreFilter): boolean {
   return exact.has(condition);
 }
 
