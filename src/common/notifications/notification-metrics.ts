@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
+import { singleFlight } from '../database/index.js';
 import { Metrics } from '../metrics/index.js';
 import { DeliveryQueue, type QueueStats } from './deliveries/delivery-queue.js';
 
@@ -20,8 +21,8 @@ const GAUGES: readonly (readonly [name: string, metric: keyof QueueStats, help: 
 export class QueueGauges {
   constructor({ registry }: Metrics, queue: DeliveryQueue) {
     // The gauges of a scrape share one query.
-    let reading: Promise<QueueStats> | undefined;
-    const read = () => (reading ??= queue.stats().finally(() => (reading = undefined)));
+    const reading = singleFlight<QueueStats>();
+    const read = () => reading.add(() => queue.stats());
     for (const [name, metric, help] of GAUGES) {
       new Gauge({
         name: `notifications_deliveries_${name}`,
