@@ -1,4 +1,3 @@
-/** @mongodb */
 import { Injectable } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import { Types } from 'mongoose';

@@ -1,4 +1,3 @@
-/** @mongodb */
 import { OPERATION_LIMITS } from '../../src/common/database/index.js';
 import { describeCrudContract } from '../support/crud-contract.js';
 import * as cases from '../support/crud-contract/field-cases.js';

@@ -1,4 +1,3 @@
-/** @mongodb */
 import { once } from 'node:events';
 import { CrudModule, schemaOf } from '../../../src/index.js';
 import { NoteInput } from '../../support/bulk.js';

@@ -1,4 +1,3 @@
-/** @mongodb */
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { BookingsModule } from '../../../examples/bookings/bookings.module.js';
 import { LedgerModule } from '../../../examples/ledger/ledger.module.js';

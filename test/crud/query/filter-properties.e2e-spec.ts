@@ -23,7 +23,7 @@ import { ordersOf, pageOf, type Walk, walkBack, walkForward } from '../../suppor
 
 const SEED = Number(process.env.QUERY_SEED ?? 1);
 /** Random queries of each resource. */
-const QUERIES = Number(process.env.QUERIES ?? 75);
+const QUERIES = Number(process.env.QUERIES ?? 25);
 const RECORDS = 90;
 
 const app = useApp(createQueriedApp);

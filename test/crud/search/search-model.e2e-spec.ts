@@ -6,6 +6,8 @@ import { useResourceApp } from '../../support/resource-app.js';
 import { acme as token, globex } from '../../support/tenants.js';
 
 const SEED = Number(process.env.SEARCH_SEED ?? 20_261_121);
+/** Changes, and ten queries after each. */
+const ROUNDS = Number(process.env.SEARCH_ROUNDS ?? 20);
 const FIELDS = ['name', 'notes', 'labels', 'box', 'steps'] as const;
 
 /**
@@ -148,14 +150,14 @@ describe(`searches agree with a model of their rules (seed ${SEED})`, () => {
     return ids.length;
   }
 
-  it('over hundreds of queries, between changes', async () => {
+  it('over many queries, between changes', async () => {
     const found: number[] = [];
-    for (let round = 0; round < 60; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       await change();
       const records = models.map(({ words }) => words);
       found.push(...(await Promise.all(Array.from({ length: 10 }, () => ask(randomQuery(random, records))))));
     }
     // Queries that find nothing would agree with any model.
-    expect(found.filter((count) => count > 0).length).toBeGreaterThan(300);
+    expect(found.filter((count) => count > 0).length).toBeGreaterThan(ROUNDS * 5);
   }, 120_000);
 });

@@ -1,4 +1,3 @@
-/** @mongodb */
 import { type Changes, CrudController, CrudModule, type TenantScope } from '../../../src/index.js';
 import { fault } from '../../support/faults.js';
 import { expectInvalid, expectInvalidId } from '../../support/problems.js';

@@ -1,4 +1,3 @@
-/** @mongodb */
 import { Prop } from '@nestjs/mongoose';
 import { IsListOf, IsNested, IsText } from '../../../src/common/fields/index.js';
 import { expectInvalid } from '../../support/problems.js';

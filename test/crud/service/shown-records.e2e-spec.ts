@@ -1,4 +1,3 @@
-/** @mongodb */
 import { Param, type Type } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import { Schema, Types } from 'mongoose';
