@@ -1,3 +1,10 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
+
+/** Of all requests: a connection each would take longer than many a test. */
+const agent = new Agent({ keepAlive: true });
+
 /** What a test sends; `body` is JSON unless it is a string or bytes, which are sent as they are. */
 export interface TestRequest {
   body?: unknown;
@@ -15,26 +22,39 @@ export interface TestResponse {
   text: string;
 }
 
-/** Sends one request to an application, whichever it is; `path` may carry a query. */
+/** Sends one request to an application, whichever it is; `path` may carry a query. Quicker than `fetch`, by far. */
 export async function sendTo(
   url: string,
   method: string,
   path: string,
   { body, headers, token }: TestRequest = {},
 ): Promise<TestResponse> {
-  const response = await fetch(url + path, {
+  const payload = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  const sent = request(url + path, {
     method,
-    redirect: 'manual',
+    agent,
     headers: {
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(payload !== undefined && {
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(payload),
+      }),
       ...(token !== undefined && { Authorization: `Bearer ${token}` }),
       ...headers,
     },
-    body: typeof body === 'string' || Buffer.isBuffer(body) ? (body as string) : JSON.stringify(body),
   });
-  const text = await response.text();
-  const { status, headers: answered } = response;
-  return { status, headers: answered, text, body: parsedBody(answered.get('content-type'), text) };
+  // A service may answer before it has read all, and hang up.
+  sent.on('error', () => undefined).end(payload);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const answered = new Headers();
+  for (const [name, values = []] of Object.entries(response.headersDistinct))
+    for (const value of values) answered.append(name, value);
+  const text = await textOf(response);
+  return {
+    status: response.statusCode ?? 0,
+    headers: answered,
+    text,
+    body: parsedBody(answered.get('content-type'), text),
+  };
 }
 
 /** The body of an answer, by its content type. */
