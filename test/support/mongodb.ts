@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mongo } from 'mongoose';
 import { startEmbeddedMongodb } from 'nestjs-mongo-crud-embedded';
+import type { Variables } from '../../src/config/index.js';
 
 /** The connection string of a database that no other suite uses. */
 export function freshDatabaseUri(): string {
@@ -13,6 +14,10 @@ export function freshDatabaseUri(): string {
   uri.searchParams.set('monitorCommands', 'true');
   return uri.href;
 }
+
+/** The variables of a process whose database may be its own: it is, unless the tests run on a MongoDB. */
+export const ownDatabase = (): Variables =>
+  process.env.TESTS_ARE_EMBEDDED ? {} : { MONGODB_URI: freshDatabaseUri() };
 
 /** A database that the tests around share with processes, removed after them. */
 export function useDatabase(): { uri: string; database: mongo.Db } {
