@@ -40,11 +40,6 @@ export async function storeSubscriptions(app: TestApp, ...given: object[]) {
   return stored;
 }
 
-export async function storeSubscription(app: TestApp, members: object = {}) {
-  const [stored] = await storeSubscriptions(app, members);
-  return stored as NonNullable<typeof stored>;
-}
-
 export const deliveriesOf = ({ database }: TestApp) => database.collection<QueuedDelivery>('deliveries');
 
 export const storedDeliveries = (app: TestApp) => deliveriesOf(app).find().sort({ _id: 1 }).toArray();
