@@ -67,23 +67,24 @@ describe('a backlog', () => {
     for (let i = 0; i < count; i++) {
       const { subscription } = newDelivery();
       slots.record(String(subscription), false);
-      await queue.add(newDeliveries(60, { tenant: owners[i % tenants], subscription }));
+      await queue.add(newDeliveries(25, { tenant: owners[i % tenants], subscription }));
     }
     const served = new Map<string, number>();
-    for (let claimed = 0; claimed < 20 * count;) {
+    for (let claimed = 0; claimed < 10 * count;) {
       const batch = await due.claim();
       for (const one of subscriptionsOf(batch)) served.set(one, (served.get(one) ?? 0) + 1);
       claimed += batch.length;
       leave(batch);
     }
     expect(served.size).toBe(count);
-    expect(Math.min(...served.values())).toBeGreaterThan(5);
+    expect(Math.min(...served.values())).toBeGreaterThan(3);
   });
 
   it('of many tenants whose receivers hang delays neither a good subscription nor a new one', async () => {
     const [good, fresh] = [newDelivery(), newDelivery()];
     slots.record(String(good.subscription), false);
-    for (let i = 0; i < 60; i++) await queue.add(newDeliveries(100, { tenant: new Types.ObjectId() }));
+    const backlogs = Array.from({ length: 60 }, () => newDeliveries(10, { tenant: new Types.ObjectId() }));
+    await queue.add(backlogs.flat());
     while ((await due.claim()).length > 0);
     await queue.add([good, fresh]);
     const expected = [good, fresh].map(({ subscription }) => String(subscription));
