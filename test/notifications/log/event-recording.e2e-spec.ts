@@ -44,21 +44,30 @@ describe('the recording of events', () => {
     eventually(async () => expect(await deliveriesOf(app).countDocuments()).toBe(count));
 
   it('delays no request, and holds a limited number of events in memory; the sweep records the others', async () => {
-    const calls = holdRecording();
-    const posts = MAX_WAITING + 50;
-    for (let sent = 0; sent < posts; sent += 50)
-      await Promise.all(Array.from({ length: 50 }, () => create()));
+    const [calls, told] = [holdRecording(), onEvent(app, 'posts.afterCreate')];
+    const [publisher, emitter] = [
+      app.app.get(EntityEventPublisher, { strict: false }),
+      app.app.get(EventEmitter2),
+    ];
+    await create();
+    await publisher.drain();
+    // The event of one post, over and over, until there is room for a few others.
+    const [first] = told;
+    for (let waiting = 1; waiting < MAX_WAITING - 10; waiting++) emitter.emit('posts.afterCreate', first);
+    const posts = 21;
+    await Promise.all(Array.from({ length: posts - 1 }, () => create()));
     // No hook waits, either.
-    const publisher = app.app.get(EntityEventPublisher, { strict: false });
     await publisher.drain();
     // The sweep holds one batch.
     await eventually(() => expect(calls).toHaveBeenCalledTimes(MAX_WAITING + 1));
     expect(await events().countDocuments()).toBe(0);
     letGo();
     await eventually(async () => expect(await events().countDocuments()).toBe(posts), SWEPT_WITHIN_MS);
+    // Then there is room in memory again.
+    await Promise.all(calls.mock.results.map(({ value }) => value as Promise<void>));
     const before = calls.mock.calls.length;
     // The sweep knows the owner.
-    app.app.get(EventEmitter2).emit('posts.afterUpdate', { id: 'evt_1', action: 'update', record: {} });
+    emitter.emit('posts.afterUpdate', { id: 'evt_1', action: 'update', record: {} });
     expect(calls).toHaveBeenCalledTimes(before);
     await create();
     await publisher.drain();
