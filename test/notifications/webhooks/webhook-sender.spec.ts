@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:https';
-import { type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, Socket } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import {
   type SenderOptions,
@@ -169,6 +169,31 @@ describe('a receiver that', () => {
     raw = await RawReceiver.start(treat);
     const error = expect.stringMatching(/^The .+\.$/) as string;
     expect(await send(raw.url.replace('http:', 'https:'))).toEqual({ error });
+  });
+});
+
+describe('a connection that the system refuses', () => {
+  const codes = [
+    ...['ENETUNREACH', 'EHOSTUNREACH', 'ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EADDRNOTAVAIL'],
+    ...['EAFNOSUPPORT', 'EACCES', 'EPERM', 'EINVAL', 'EMFILE', 'ENOBUFS', 'EPIPE'],
+  ];
+  const failures = codes.flatMap((code) =>
+    ['thrown', 'at once', 'later'].flatMap((when) =>
+      ['http', 'https'].map((scheme) => [code, when, scheme] as const),
+    ),
+  );
+  it.each(failures)('ends the attempt, and not the process: %s, %s, by %s', async (code, when, scheme) => {
+    const connecting = jest.spyOn(Socket.prototype, 'connect').mockImplementation(function (this: Socket) {
+      const error = Object.assign(new Error(`connect ${code}`), { code, syscall: 'connect' });
+      if (when === 'thrown') throw error;
+      if (when === 'at once') this.destroy(error);
+      else setImmediate(() => this.destroy(error));
+      return this;
+    });
+    const error = expect.stringMatching(/^The .+\.$/) as string;
+    expect(await send(`${scheme}://127.0.0.1:20001/`)).toEqual({ error });
+    expect(connecting).toHaveBeenCalledTimes(1);
+    connecting.mockRestore();
   });
 });
 
