@@ -6,14 +6,17 @@ import { NotificationsModule } from '../../src/common/notifications/index.js';
 import { createCrudApp, CrudModule } from '../../src/index.js';
 import { EventClient } from '../support/event-client.js';
 import { eventually } from '../support/eventually.js';
+import { useDatabase } from '../support/mongodb.js';
 import { Receiver } from '../support/receiver.js';
 import { feature, OF_TENANT } from '../support/resource.js';
 import { sendTo } from '../support/send-to.js';
 import { acme, globex, TEST_SECRET } from '../support/tenants.js';
 
+const { uri } = useDatabase();
+
 @Module({
   imports: [
-    CrudModule.forRoot({ database: { memory: true }, tokens: { secret: TEST_SECRET } }),
+    CrudModule.forRoot({ database: { uri }, tokens: { secret: TEST_SECRET } }),
     feature({ name: 'orders', ...OF_TENANT, events: true }),
     NotificationsModule.forRoot({ targets: { allowPrivate: true, httpsOnly: false } }),
   ],
