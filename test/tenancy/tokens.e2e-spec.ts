@@ -26,18 +26,26 @@ const stored = () =>
     .find({}, { projection: { _outbox: 0 } })
     .toArray();
 
-/** Tries every write, expects each to be refused alike, and nothing to be changed. */
-async function expectWritesRefused(
-  headers: Record<string, string>,
-  expectation: (response: TestResponse, instance: string) => void,
-) {
+type Expectation = (response: TestResponse, instance: string) => void;
+
+/** Tries a write, and expects it to be refused and nothing to be stored. */
+async function expectRefused(headers: Record<string, string>, expectation: Expectation) {
+  expectation(await app.post(PATH, POST, { headers }), PATH);
+  expect(await stored()).toEqual([]);
+}
+
+it.each<[string, string | undefined, Expectation]>([
+  ['no token', undefined, expectUnauthenticated],
+  ['a wrong token', `${acme}x`, expectInvalidToken],
+  ['a token without a tenant', tokenOf(undefined), expectNoTenant('tenant')],
+])('every write is refused with %s, and nothing changed', async (_name, token, expectation) => {
   const one = `${PATH}/${await create()}`;
   const before = await stored();
-  expectation(await app.post(PATH, POST, { headers }), PATH);
-  expectation(await app.patch(one, { title: 'Changed' }, { headers }), one);
-  expectation(await app.del(one, { headers }), one);
+  expectation(await app.post(PATH, POST, { token }), PATH);
+  expectation(await app.patch(one, { title: 'Changed' }, { token }), one);
+  expectation(await app.del(one, { token }), one);
   expect(await stored()).toEqual(before);
-}
+});
 
 describe('a token of the shared secret', () => {
   it.each(['bearer', 'BEARER', 'Bearer '])('is read after the scheme "%s"', async (scheme) => {
@@ -114,7 +122,7 @@ describe('a token of the shared secret', () => {
     ['exp zero', () => forgedToken(HS256, { ...goodClaims(), exp: 0 })],
     ['nbf a string', () => forgedToken(HS256, { ...goodClaims(), nbf: 'now' })],
   ])('is a 401 with error="invalid_token": %s', async (_name, token) => {
-    await expectWritesRefused({ Authorization: `Bearer ${token()}` }, expectInvalidToken);
+    await expectRefused({ Authorization: `Bearer ${token()}` }, expectInvalidToken);
   });
 
   it.each<[string, Record<string, unknown>]>([
@@ -151,7 +159,7 @@ describe('a token of the shared secret', () => {
     ['with a NUL at the end', `${ACME}\u0000`],
   ])('is a 403 when its tenant is %s', async (_name, tenant) => {
     const token = forgedToken({ alg: 'HS256' }, { ...goodClaims(), tenant });
-    await expectWritesRefused({ Authorization: `Bearer ${token}` }, expectNoTenant('tenant'));
+    await expectRefused({ Authorization: `Bearer ${token}` }, expectNoTenant('tenant'));
   });
 });
 
@@ -165,7 +173,7 @@ describe('a write without credentials', () => {
     ['the token in headers of other names', { 'X-Authorization': `Bearer ${acme}`, 'X-Access-Token': acme }],
     ['the token as proxy credentials', { 'Proxy-Authorization': `Bearer ${acme}` }],
   ])('is a 401 with WWW-Authenticate: Bearer: %s', async (_name, headers) => {
-    await expectWritesRefused(headers, expectUnauthenticated);
+    await expectRefused(headers, expectUnauthenticated);
   });
 
   it('is a 401 with the token in the query, and before any other fault of the request is reported', async () => {
