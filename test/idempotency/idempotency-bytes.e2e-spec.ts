@@ -74,10 +74,11 @@ describe('what an idempotency key stores', () => {
 
   it('tells each faulty line of an ordinary import what is wrong with it, and shortens those of a hostile one', async () => {
     const headers = { 'Content-Type': 'application/x-ndjson' };
-    const importing = (line: string) => app.post('/todos/import', `${line}\n`.repeat(2_000), { headers });
-    const ordinary = (await importing(JSON.stringify(LARGE))).body as { detail?: string }[];
-    expect(ordinary.filter(({ detail }) => detail !== undefined)).toHaveLength(2_000);
-    const hostile = await importing('1');
+    const importing = (lines: number, line: string) =>
+      app.post('/todos/import', `${line}\n`.repeat(lines), { headers });
+    const ordinary = (await importing(500, JSON.stringify(LARGE))).body as { detail?: string }[];
+    expect(ordinary.filter(({ detail }) => detail !== undefined)).toHaveLength(500);
+    const hostile = await importing(2_000, '1');
     const faults = Array.from({ length: 2_000 }, (_, i) => ({ line: i + 1, code: 'VALIDATION_FAILED' }));
     expect(hostile.body).toMatchObject(faults);
     expect(hostile.text.length).toBeLessThan(65_536 + 8 * 4_000 + 70 * 2_000);

@@ -31,15 +31,6 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
     expect(await count()).toBe(0);
   });
 
-  it('creates a record for each key, and for each request without one', async () => {
-    const answers: TestResponse[] = [];
-    for (const key of ['k1', 'k2', null, null]) answers.push(await stamps(key));
-    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
-    expect(answers.some(isReplay)).toBe(false);
-    expect(await count()).toBe(4);
-    expect(await keys().countDocuments()).toBe(2);
-  });
-
   it('rejects the key with a body of different bytes, even if they mean the same', async () => {
     const first = await post('{"title":"Buy stamps"}');
     for (const body of ['{"title":"Buy bread"}', '{"title": "Buy stamps"}', '{}']) {
@@ -69,6 +60,42 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
     expect([first.status, isReplay(first)]).toEqual([201, false]);
   });
 
+  it('carries a request out once, however many arrive at the same time', async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => stamps()));
+    const [first, ...others] = answers.filter(({ status }) => status === 201).sort(byReplay);
+    for (const replay of others) expectReplay(replay, first as TestResponse);
+    for (const { status, headers, body } of answers.filter((answer) => answer.status !== 201))
+      expect([status, headers.get('retry-after'), body.code]).toEqual([409, '1', 'IDEMPOTENCY_KEY_IN_USE']);
+    expect(await count()).toBe(1);
+    expectReplay(await stamps(), first as TestResponse);
+  });
+
+  it.each([
+    ['finds the record of a process that died before it could keep the answer', false],
+    ['makes the record of a process that died before it could, with the identifier that was reserved', true],
+  ])('%s', async (_title, isLost) => {
+    const whole = { Prefer: 'return=representation' };
+    const first = await stamps('k1', isLost ? {} : whole);
+    await forgetAnswers(app);
+    if (isLost) await app.database.collection('todos').deleteMany({});
+    const second = await stamps('k1', isLost ? {} : whole);
+    expect(isLost ? second.body : repeated(second)).toEqual(isLost ? first.body : repeated(first));
+    expectReplay(await stamps(), second);
+    expect(await count()).toBe(1);
+  });
+
+  // The others concern the interceptor, which both forms share.
+  if (form === 'handwritten') return;
+
+  it('creates a record for each key, and for each request without one', async () => {
+    const answers: TestResponse[] = [];
+    for (const key of ['k1', 'k2', null, null]) answers.push(await stamps(key));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    expect(answers.some(isReplay)).toBe(false);
+    expect(await count()).toBe(4);
+    expect(await keys().countDocuments()).toBe(2);
+  });
+
   it.each(['', 'two words', 'ümlaut', 'x'.repeat(256), 'one, two'])('rejects the key "%s"', async (key) => {
     const detail = '"Idempotency-Key" must be given once, as 1 to 255 visible ASCII characters.';
     expectInvalid(await stamps(Buffer.from(key).toString('latin1')), '/todos', {
@@ -85,16 +112,6 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
       expect(first.status).toBe(201);
       expectReplay(await stamps(key), first);
     }
-  });
-
-  it('carries a request out once, however many arrive at the same time', async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => stamps()));
-    const [first, ...others] = answers.filter(({ status }) => status === 201).sort(byReplay);
-    for (const replay of others) expectReplay(replay, first as TestResponse);
-    for (const { status, headers, body } of answers.filter((answer) => answer.status !== 201))
-      expect([status, headers.get('retry-after'), body.code]).toEqual([409, '1', 'IDEMPOTENCY_KEY_IN_USE']);
-    expect(await count()).toBe(1);
-    expectReplay(await stamps(), first as TestResponse);
   });
 
   it('keeps an answer for 24 hours, and only a hash of the body', async () => {
@@ -117,20 +134,6 @@ describe.each(['generated', 'handwritten'])('Idempotency-Key of todos, %s', (for
     expect(second.body._id).not.toBe(first.body._id);
     expectReplay(await bread(), second);
     expect(await count()).toBe(2);
-  });
-
-  it.each([
-    ['finds the record of a process that died before it could keep the answer', false],
-    ['makes the record of a process that died before it could, with the identifier that was reserved', true],
-  ])('%s', async (_title, isLost) => {
-    const whole = { Prefer: 'return=representation' };
-    const first = await stamps('k1', isLost ? {} : whole);
-    await forgetAnswers(app);
-    if (isLost) await app.database.collection('todos').deleteMany({});
-    const second = await stamps('k1', isLost ? {} : whole);
-    expect(isLost ? second.body : repeated(second)).toEqual(isLost ? first.body : repeated(first));
-    expectReplay(await stamps(), second);
-    expect(await count()).toBe(1);
   });
 
   it('waits for a process that may be alive for 10 seconds at most', async () => {
