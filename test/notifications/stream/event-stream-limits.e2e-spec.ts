@@ -1,20 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { mock } from 'node:test';
+import { NotificationsModule } from '../../../src/common/notifications/index.js';
 import { EventLog } from '../../../src/common/notifications/log/event-log.js';
 import { EventClient } from '../../support/event-client.js';
 import { eventually } from '../../support/eventually.js';
 import { useDatabase } from '../../support/mongodb.js';
 import { expectProblem } from '../../support/problems.js';
+import { useResourceApp } from '../../support/resource-app.js';
 import { commandsOf } from '../../support/sent-commands.js';
 import { useServices } from '../../support/service-process.js';
 import { appendIn, eventRecord, LoggedEvents, useStreams } from '../../support/stream-app.js';
-import type { TestApp } from '../../support/test-app.js';
 import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
 
+const app = useResourceApp(NotificationsModule.forRoot({ worker: false }));
 const streams = useStreams();
+beforeEach(() => app.empty());
 
 it('heartbeats are comments that every client receives, every 15 seconds', async () => {
-  const app = await streams.start();
   mock.timers.enable({ apis: ['setInterval'] });
   try {
     const [client, silent] = [await streams.open(app), await streams.open(app, { token: globex })];
@@ -33,20 +35,18 @@ it('heartbeats are comments that every client receives, every 15 seconds', async
 });
 
 describe('a client that does not keep up', () => {
-  const LONG = 'x'.repeat(300_000);
-  type Arrival = (ids: string[]) => Promise<void>;
-  /** Appends long events, and waits for each where it is told how. */
-  async function appendLong(app: TestApp, count: number, arrived?: Arrival, title = LONG) {
-    const ids: string[] = [];
-    for (let seq = 1; seq <= count; seq++) {
-      ids.push((await appendIn(app, eventRecord(ACME, seq, title)))._id);
-      await arrived?.(ids);
-    }
-    return ids;
-  }
+  const LONG = 'x'.repeat(250_000);
+  const stream = { heartbeatMs: 50, maxStallMs: 1_000 };
+  const strict = useResourceApp(NotificationsModule.forRoot({ worker: false, stream }));
+  beforeEach(async () => {
+    await strict.empty();
+    strict.logLines.length = 0;
+  });
+  const longEvents = (count: number) =>
+    Array.from({ length: count }, (_, i) => eventRecord(ACME, i + 1, LONG));
   const has = (client: EventClient) => (ids: string[]) => eventually(() => expect(client.ids).toEqual(ids));
   const wentAway = expect.objectContaining({ msg: 'client went away', path: '/events' }) as object;
-  const expectCutOff = (app: TestApp) => eventually(() => expect(app.logLines).toContainEqual(wentAway));
+  const expectCutOff = () => eventually(() => expect(strict.logLines).toContainEqual(wentAway));
   /** Lets a client read what was on its way to it: the first of the events, and not all of them. */
   async function expectPartOf(slow: EventClient, ids: string[]) {
     slow.response.resume();
@@ -56,21 +56,24 @@ describe('a client that does not keep up', () => {
   }
 
   it('is cut off when it reads nothing for a long time, and resumes', async () => {
-    const app = await streams.start({ heartbeatMs: 50, maxStallMs: 300 });
-    const [slow, quick] = [await streams.open(app), await streams.open(app)];
+    const [slow, quick] = [await streams.open(strict), await streams.open(strict)];
     slow.response.pause();
-    const ids = await appendLong(app, 60, has(quick));
-    await expectCutOff(app);
+    const ids: string[] = [];
+    for (const event of longEvents(40)) {
+      ids.push((await appendIn(strict, event))._id);
+      await eventually(() => expect(quick.ids).toHaveLength(ids.length));
+    }
+    await has(quick)(ids);
+    await expectCutOff();
     await expectPartOf(slow, ids);
-    const resumed = await streams.open(app, { lastEventId: slow.lastEventId });
+    const resumed = await streams.open(strict, { lastEventId: slow.lastEventId });
     await eventually(() => expect([...slow.ids, ...resumed.ids]).toEqual(ids));
     expect(quick.end).toBeUndefined();
   });
 
   it('keeps up with a burst', async () => {
-    const app = await streams.start();
     const client = await streams.open(app);
-    const events = Array.from({ length: 20 }, (_, i) => eventRecord(ACME, i + 1, LONG));
+    const events = longEvents(20);
     await app.database.collection('events').insertMany(events as never[]);
     await has(client)(events.map(({ _id }) => _id));
     expect(client.end).toBeUndefined();
@@ -80,7 +83,6 @@ describe('a client that does not keep up', () => {
     ['a burst that arrives', LONG],
     ['short events that arrive', 'short'],
   ])('misses nothing of %s while the log is being read for it', async (_what, title) => {
-    const app = await streams.start();
     const log = app.app.get(EventLog, { strict: false });
     const read = log.read.bind(log);
     let letGo = () => {};
@@ -95,24 +97,24 @@ describe('a client that does not keep up', () => {
     });
     const late = await streams.open(app);
     await held;
-    const ids = await appendLong(app, 4, undefined, title);
+    const ids: string[] = [];
+    for (let seq = 1; seq <= 4; seq++) ids.push((await appendIn(app, eventRecord(ACME, seq, title)))._id);
     letGo();
     await has(late)(ids);
   });
 
   it('is sent no more than it reads when it resumes from far behind', async () => {
-    const app = await streams.start({ heartbeatMs: 50, maxStallMs: 300 });
-    const first = await streams.open(app);
+    const first = await streams.open(strict);
     first.close();
-    await expectCutOff(app);
-    app.logLines.length = 0;
-    const events = Array.from({ length: 120 }, (_, i) => eventRecord(ACME, i + 1, LONG));
+    await expectCutOff();
+    strict.logLines.length = 0;
+    const events = longEvents(90);
     const ids = events.map(({ _id }) => _id);
-    await app.database.collection('events').insertMany(events as never[]);
-    const sent = await commandsOf(app, async () => {
-      const slow = await streams.open(app, { lastEventId: first.lastEventId });
+    await strict.database.collection('events').insertMany(events as never[]);
+    const sent = await commandsOf(strict, async () => {
+      const slow = await streams.open(strict, { lastEventId: first.lastEventId });
       slow.response.pause();
-      await expectCutOff(app);
+      await expectCutOff();
       await expectPartOf(slow, ids);
     });
     // The network holds some events; memory would have to hold the others.
@@ -123,7 +125,6 @@ describe('a client that does not keep up', () => {
 });
 
 it('a tenant that begins to follow while the log is read for another one misses nothing', async () => {
-  const app = await streams.start();
   const log = new LoggedEvents(app.database);
   const [first, late] = [await streams.open(app), streams.open(app, { token: globex })];
   for (let i = 0; i < 20; i++) await log.append(ACME, GLOBEX);
@@ -139,12 +140,8 @@ const [TENANT, PROCESS] = [
   'This process has as much to do as it can. Try again later.',
 ];
 
-it.each([
-  ['of one tenant is limited, and leaves room for the others', 429, 'TOO_MANY_STREAMS', TENANT],
-  ['is limited per process, not counting those that are refused or have ended', 503, 'OVERLOADED', PROCESS],
-])('the number of streams %s', async (_what, status, code, detail) => {
-  const ofTenant = status === 429;
-  const app = await streams.start(ofTenant ? { maxPerTenant: 2 } : { maxInAll: 2 });
+it('the number of streams of a tenant, and of a process, is limited, not counting those that are refused or have ended', async () => {
+  const app = await streams.start({ maxPerTenant: 2, maxInAll: 3 });
   // An answer may arrive a moment before its place is free again.
   const open = (token = acme, lastEventId?: string, expected = 200) =>
     eventually(async () => {
@@ -152,21 +149,24 @@ it.each([
       expect(stream.status).toBe(expected);
       return stream;
     });
-  for (let i = 0; i < 3; i++) await open(acme, 'evt_665f1c2ab7e3a90d4c8b4567', 400);
+  const expectFull = async (token: string, problem: { status: number; code: string; detail: string }) => {
+    for (let i = 0; i < 4; i++) {
+      const refused = await app.get('/events', { token });
+      expectProblem(refused, { ...problem, instance: '/events' });
+      expect(refused.headers.get('retry-after')).toBe('5');
+    }
+  };
+  for (let i = 0; i < 4; i++) await open(acme, 'evt_665f1c2ab7e3a90d4c8b4567', 400);
   const first = await open();
-  await open(ofTenant ? acme : globex);
-  for (let i = 0; i < 5; i++) {
-    const refused = await app.get('/events', { token: acme });
-    expectProblem(refused, { status, code, detail, instance: '/events' });
-    expect(refused.headers.get('retry-after')).toBe('5');
-  }
-  expect((await streams.open(app, { token: globex })).status).toBe(ofTenant ? 200 : 503);
+  await open();
+  await expectFull(acme, { status: 429, code: 'TOO_MANY_STREAMS', detail: TENANT });
+  await open(globex);
+  await expectFull(globex, { status: 503, code: 'OVERLOADED', detail: PROCESS });
   first.close();
   await open();
 });
 
 it('the client of docs/events.md follows, and resumes', async () => {
-  const app = await streams.start();
   const [, source] =
     /```js\n(async function follow[\s\S]*?)```/.exec(readFileSync('docs/events.md', 'utf8')) ?? [];
   let answered = 0;
@@ -204,7 +204,7 @@ describe('a process', () => {
   it('ends streams properly on SIGTERM, even those of clients that do not read', async () => {
     const { service, url } = await services.start({ MONGODB_URI: uri });
     const open = () => EventClient.open(url, { token: acme });
-    const clients = await Promise.all(Array.from({ length: 20 }, open));
+    const clients = await Promise.all([open(), open(), open()]);
     const deaf = await open();
     deaf.response.pause();
     const log = new LoggedEvents(database);
