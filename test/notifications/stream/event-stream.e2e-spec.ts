@@ -167,9 +167,9 @@ describe('types', () => {
 
 describe('Last-Event-ID', () => {
   it('resumes after any event, without a gap or a repeat', async () => {
-    await log.append(...Array.from({ length: 300 }, (_, i) => (i % 3 === 0 ? GLOBEX : ACME)));
+    await log.append(...Array.from({ length: 60 }, (_, i) => (i % 3 === 0 ? GLOBEX : ACME)));
     const ids = log.idsOf(ACME);
-    for (const place of [0, 1, 9, 10, 99, 100, 150, ids.length - 2, ids.length - 1]) {
+    for (const place of [0, 9, 10, 19, ids.length - 2, ids.length - 1]) {
       const client = await open({ lastEventId: ids[place] });
       expect(client.text).toContain(`: connected\nid: ${ids[place]}\n\n`);
       await log.append(ACME);
@@ -218,7 +218,7 @@ it('the end of a stream comes when its token expires, for each of several in tim
 });
 
 it('a stream ends when its database is replaced with an older one, and its client begins anew', async () => {
-  await log.append(...Array.from({ length: 100 }, () => ACME));
+  await log.append(...Array.from({ length: 10 }, () => ACME));
   const client = await open();
   await app.database.collection('events').deleteMany({});
   await eventually(() =>
