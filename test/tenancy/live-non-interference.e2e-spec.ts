@@ -5,7 +5,7 @@ import { releaseClock, stopClock } from '../support/own-clock.js';
 import { Random } from '../support/random.js';
 
 const SEED = Number(process.env.NON_INTERFERENCE_SEED ?? 1);
-const OPERATIONS = Number(process.env.NON_INTERFERENCE_OPERATIONS ?? 600);
+const OPERATIONS = Number(process.env.NON_INTERFERENCE_OPERATIONS ?? 800);
 /** How often a long run says how far it is. Unit: operations. */
 const REPORTED_EVERY = 1_000;
 
