@@ -29,6 +29,7 @@ describeCrudContract('posts', {
   app: () => app,
   token: () => acme,
   path: PATH,
+  collection: 'posts',
   label: 'Post',
   counts: true,
   hasCursors: true,
@@ -40,24 +41,24 @@ describeCrudContract('posts', {
   full: FULL,
   optional: ['content', 'tags'],
   defaults: { tenant: ACME },
-  valid: [
-    ...cases.validTitles,
-    ...kept('content', ['', 'c'.repeat(100_000), EMOJI.repeat(100_000), ...ODD_TEXTS]),
-    ...kept('tags', [
+  valid: {
+    title: cases.validTitles,
+    content: kept(['', 'c'.repeat(100_000), EMOJI.repeat(100_000), ...ODD_TEXTS]),
+    tags: kept([
       ...[[], ['t'], ['twice', 'twice'], [EMOJI.repeat(50)], ODD_TEXTS],
       Array.from({ length: 20 }, (_, i) => String(i).padEnd(50, 't')),
     ]),
-  ],
-  invalid: [
-    ...cases.invalidTitles,
-    ...refused('content', CONTENT, [...NOT_TEXT, 'c'.repeat(100_001), EMOJI.repeat(100_001)]),
-    ...refused('tags', TAGS, [
+  },
+  invalid: {
+    title: cases.invalidTitles,
+    content: refused(CONTENT, [...NOT_TEXT, 'c'.repeat(100_001), EMOJI.repeat(100_001)]),
+    tags: refused(TAGS, [
       ...['release', 1, true, {}, { length: 0 }, { 0: 'release', length: 1 }, { $each: ['release'] }],
       ...[Array.from({ length: 21 }, () => 't'), [''], ['t'.repeat(51)], [EMOJI.repeat(51)]],
       ...[['fine', null], [['nested']]],
       ...NOT_TEXT.filter((value) => !Array.isArray(value)).map((value) => [value]),
     ]),
-  ],
+  },
 });
 
 const create = async (body: object = FULL, token = acme) =>

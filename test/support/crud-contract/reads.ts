@@ -162,7 +162,7 @@ export function describePages({ path, hasCursors, full, ...of }: CrudClient): vo
     });
 
     it('accepts the greatest offset that a number can hold', async () => {
-      await of.createMany(1);
+      await of.create();
       expect((await page('offset=9007199254740991')).body).toEqual(whole([], 1, expect.any(String), null));
     });
 
@@ -175,7 +175,7 @@ export function describePages({ path, hasCursors, full, ...of }: CrudClient): vo
         ['beyond the end', 3, 'offset=50&limit=2', { first: 0, prev: 2, last: 2 }],
         ['of an empty collection', 0, 'limit=2', { first: 0, last: 0 }],
       ])('%s, of %d records with %s: %j', async (_where, records, query, links) => {
-        await of.createMany(records);
+        if (records > 0) await of.createMany(records);
         const at = (offset: number) => `${path}?offset=${offset}&limit=2`;
         const expected = Object.entries(links).map(([rel, offset]) => [rel, at(offset)]);
         expect(linksOf((await page(query)).headers)).toEqual(Object.fromEntries(expected));

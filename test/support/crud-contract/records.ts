@@ -1,3 +1,4 @@
+import { Types } from 'mongoose';
 import { type Violation } from '../../../src/common/errors/index.js';
 import type { CrudContract } from '../crud-contract.js';
 import { fault } from '../faults.js';
@@ -29,11 +30,17 @@ export function clientOf(contract: CrudContract) {
       expect(response).toMatchObject({ status: 201, body: { _id: ID } });
       return response.body._id as string;
     },
-    /** Creates records one after another and gives their ids, newest first. */
+    /** Creates a record and copies of it, each a millisecond newer, and gives their ids, newest first. */
     async createMany(howMany: number): Promise<string[]> {
-      const ids: string[] = [];
-      for (let i = 0; i < howMany; i++) ids.unshift(await client.create({ title: `Record ${i}` }));
-      return ids;
+      const collection = app().database.collection(contract.collection);
+      const first = new Types.ObjectId(await client.create({ title: 'One of many' }));
+      const { createdAt, _outbox, ...record } = { ...(await collection.findOne({ _id: first })) };
+      const copies = Array.from({ length: howMany - 1 }, (_, i) => ({
+        ...{ ...record, _id: new Types.ObjectId() },
+        createdAt: new Date(Number(createdAt) + i + 1),
+      }));
+      if (copies.length > 0) await collection.insertMany(copies);
+      return [first, ...copies.map(({ _id }) => _id)].map(String).reverse();
     },
     async read(id: string) {
       const { status, body, headers } = await client.get(`/${id}`);

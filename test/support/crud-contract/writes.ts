@@ -2,6 +2,7 @@ import { fault } from '../faults.js';
 import { expectInvalid, expectInvalidId, expectNotFound, expectProblem } from '../problems.js';
 import type { TestResponse } from '../test-app.js';
 import { ID } from '../whole-records.js';
+import { TITLE_DETAIL } from './field-cases.js';
 import { type CrudClient, expectUpdated, NOBODY } from './records.js';
 
 export function describeCreate({ optional, path, full, get, post, ...of }: CrudClient): void {
@@ -59,9 +60,17 @@ export function describeCreate({ optional, path, full, get, post, ...of }: CrudC
       expect(pointers.sort()).toEqual(['/title', '/unknown']);
     });
 
-    it.each(optional)('refuses null for the optional "%s": a create has nothing to remove', async (field) => {
-      const noNull = fault(`/${field}`, 'must not be null. Leave the field out instead.');
-      expectInvalid(await post({ ...full, [field]: null }), path, noNull);
+    it.each(['title', ...optional])(
+      'refuses null for "%s": a create has nothing to remove',
+      async (field) => {
+        const noNull = fault(`/${field}`, 'must not be null. Leave the field out instead.');
+        expectInvalid(await post({ ...full, [field]: null }), path, noNull);
+      },
+    );
+
+    it('needs a title', async () => {
+      expectInvalid(await post({}), path, { pointer: '/title', detail: TITLE_DETAIL });
+      expect((await get()).body).toEqual([]);
     });
   });
 }
