@@ -133,14 +133,13 @@ describe('a process at full capacity', () => {
     expect((await send('/todos')).status).toBe(200);
   });
 
-  it.each(['/todos/', '/posts/api/', '/todos/not-an-id', '/nowhere', '/todos?stray=1'])(
-    'never loses a place for good to a request for %s',
-    async (path) => {
-      await startAt({ MAX_WAIT_MS: '1' });
+  it('never loses a place for good to a request that is refused', async () => {
+    await startAt({ MAX_WAIT_MS: '1' });
+    for (const path of ['/todos/', '/posts/api/', '/todos/not-an-id', '/nowhere', '/todos?stray=1']) {
       for (let i = 0; i < 2 * FULL; i++) expect([400, 404]).toContain((await send(path)).status);
-      expect((await send('/todos')).status).toBe(200);
-    },
-  );
+      expect([path, (await send('/todos')).status]).toEqual([path, 200]);
+    }
+  });
 
   it('gives a tenant no more than its share while there are others', async () => {
     await startAt();

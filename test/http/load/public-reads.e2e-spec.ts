@@ -6,7 +6,7 @@ import { Metrics } from '../../../src/common/metrics/index.js';
 import { useTestApp } from '../../support/test-app.js';
 
 /** How many requests are measured together. */
-const TIMES = 10;
+const TIMES = 3;
 /** Records of the largest page. */
 const RECORDS = 100;
 /** A whole list streams the same records: somewhat more work for each. */
