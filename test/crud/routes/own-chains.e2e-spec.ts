@@ -159,7 +159,7 @@ describe('anything added to the chain also runs for generated routes', () => {
 });
 
 describe('updates', () => {
-  const UPDATES = 40;
+  const UPDATES = 12;
   const every = (result: unknown) => Array<unknown>(UPDATES).fill(result);
   /** The results of handlers that interceptors or overrides saw. */
   let seen: unknown[] = [];
