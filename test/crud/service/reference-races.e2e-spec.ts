@@ -6,7 +6,7 @@ import { useResourceApp } from '../../support/resource-app.js';
 import { feature, type Outline, resource } from '../../support/resource.js';
 
 /** Races of each kind of write with a delete. `REFERENCE_RACES=100` makes it 1,200 races in all. */
-const RACES = Number(process.env.REFERENCE_RACES ?? 5);
+const RACES = Number(process.env.REFERENCE_RACES ?? 2);
 
 const shelves = resource({ name: 'shelves', class: 'Shelf', query: { filter: ['text'] } });
 class BookInput {

@@ -121,7 +121,7 @@ describe('concurrent patches', () => {
       [{ title: '' }, 400],
       [{ title: 'told' }, 200, { headers: { Prefer: 'return=representation' } }],
     ];
-    const all = Array.from({ length: 8 }, () => kinds).flat();
+    const all = Array.from({ length: 4 }, () => kinds).flat();
     const ids = await Promise.all(all.map(([, , , id]) => id ?? make('/labels')));
     const patch = ([body, , request]: (typeof kinds)[number], i: number) =>
       app.patch(`/labels/${ids[i]}`, body, { token: acme, ...request });
@@ -135,7 +135,7 @@ describe('concurrent patches', () => {
       expect(`"${String(__v)}"`).toBe(tag);
       expect(record).toMatchObject(status === 200 ? { ...body, tenant: ACME } : { title: 'new' });
     }
-    expect(await storedIn(app, 'labels')).toHaveLength(all.length - 8 + 1);
+    expect(await storedIn(app, 'labels')).toHaveLength(all.length - 4 + 1);
     const duplicate = answers.find(({ status }) => status === 409);
     expect(duplicate?.body.detail).toBe('A record with the same sku exists. Choose another value.');
   });

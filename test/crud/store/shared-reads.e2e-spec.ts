@@ -52,8 +52,8 @@ interface Known {
   archived: boolean;
 }
 
-const CLIENTS = 24;
-const OPERATIONS = 25;
+const CLIENTS = 16;
+const OPERATIONS = 20;
 const LIMIT = 100;
 
 /** A request of a tenant. */
