@@ -6,9 +6,9 @@ import { eventually } from '../support/eventually.js';
 import { RawConnection, rawHead } from '../support/raw-http.js';
 import { createTestApp, serviceWith, type TestApp } from '../support/test-app.js';
 
-/** Ends the answer that is under way. */
-let finish: (() => void) | undefined;
-const untilFinished = () => new Promise<void>((resolve) => (finish = resolve));
+/** Each ends an answer that is under way. */
+const finishes: (() => void)[] = [];
+const untilFinished = () => new Promise<void>((resolve) => finishes.push(resolve));
 
 @Controller('slow')
 class SlowController {
@@ -47,16 +47,22 @@ const FOREVER_MS = 600_000;
 const limits = { bodyMs: FOREVER_MS, stallMs: FOREVER_MS };
 let app: TestApp;
 let server: Server;
-let client: RawConnection;
+const clients: RawConnection[] = [];
+/** A client that never ends its side by itself, and asks for one thing alone. */
+function clientOf(...sent: string[]): RawConnection {
+  const client = new RawConnection(app.url);
+  client.write(...sent);
+  clients.push(client);
+  return client;
+}
+
 beforeEach(async () => {
-  finish = undefined;
+  finishes.length = 0;
   app = await createTestApp({ root: serviceWith({ controllers: [SlowController] }), limits });
   server = app.app.getHttpServer() as Server;
   server.keepAliveTimeout = FOREVER_MS;
-  // It never ends its side by itself, and asks for nothing else.
-  client = new RawConnection(app.url);
 });
-afterEach(() => client.close());
+afterEach(() => clients.splice(0).forEach((client) => client.close()));
 
 /** Begins to close, and resolves when the server takes no more connections. */
 async function beginToClose(): Promise<{ ended: Promise<void> }> {
@@ -65,23 +71,24 @@ async function beginToClose(): Promise<{ ended: Promise<void> }> {
   return { ended };
 }
 
-it.each(['whole', 'compressed', 'stream', 'compressed-stream'])(
-  'a server that closes ends after an answer that was under way, though its client keeps the connection: %s',
-  async (path) => {
-    client.write(rawHead(`GET /slow/${path}`, 'Accept-Encoding: gzip'));
-    await eventually(() => expect(finish).toBeDefined());
-    if (path.endsWith('stream')) await client.receives('HTTP/1.1 200 OK');
-    const { ended } = await beginToClose();
-    finish?.();
-    await ended;
+it('a server that closes ends after the answers that were under way, though their clients keep the connections', async () => {
+  const paths = ['whole', 'compressed', 'stream', 'compressed-stream'];
+  const waiting = paths.map((path) => clientOf(rawHead(`GET /slow/${path}`, 'Accept-Encoding: gzip')));
+  await eventually(() => expect(finishes).toHaveLength(paths.length));
+  for (const client of waiting.slice(2)) await client.receives('HTTP/1.1 200 OK');
+  const { ended } = await beginToClose();
+  for (const finish of finishes) finish();
+  await ended;
+  for (const [i, { received }] of waiting.entries()) {
     // All of it: the length is there, or the last chunk.
-    expect(client.received).toMatch(/^HTTP\/1\.1 200 OK[^]*(?:content-length: \d+|\r\n0\r\n\r\n$)/i);
-    expect(/^content-encoding: gzip\r$/im.test(client.received)).toBe(path.startsWith('compressed'));
-  },
-);
+    expect(received).toMatch(/^HTTP\/1\.1 200 OK[^]*(?:content-length: \d+|\r\n0\r\n\r\n$)/i);
+    expect(/^content-encoding: gzip\r$/im.test(received)).toBe(paths[i]?.startsWith('compressed'));
+  }
+});
 
 it('a server that closes does not wait for the rest of a body that was refused before its end', async () => {
-  client.write(rawHead('POST /todos', 'Content-Type: application/json', 'Content-Length: 5000000'), '{');
+  const head = rawHead('POST /todos', 'Content-Type: application/json', 'Content-Length: 5000000');
+  const client = clientOf(head, '{');
   await client.receives(/^HTTP\/1\.1 413/);
   const { ended } = await beginToClose();
   await ended;
