@@ -99,16 +99,18 @@ export function describeReads({ app, path, full, label, counts, parameters, get,
 
     const ODD_FIELDS = '__v title, ,title -title title.length Title $where toString'.split(' ');
 
-    it.each(['', ' title', ...ODD_FIELDS])('refuses the fields "%s", and lists its own', async (fields) => {
+    it('refuses other fields, and lists its own', async () => {
       const { id, record } = await of.created();
-      const stray = fields.split(',').find((name) => name !== 'title');
-      const { status, body } = await get(`/${id}?fields=${encodeURIComponent(fields)}`);
-      const [{ parameter, detail }] = body.errors as [{ parameter: string; detail: string }];
-      const [sentence, allowed] = detail.split(' Allowed: ');
-      const unknown = `"${stray}" is not a field of the records here.`;
-      expect([status, parameter, sentence]).toEqual([400, 'fields', unknown]);
-      const shown = Object.keys(record);
-      expect(allowed?.replace('.', '').split(', ')).toEqual(expect.arrayContaining(shown));
+      for (const fields of ['', ' title', ...ODD_FIELDS]) {
+        const stray = fields.split(',').find((name) => name !== 'title');
+        const { status, body } = await get(`/${id}?fields=${encodeURIComponent(fields)}`);
+        const [{ parameter, detail }] = body.errors as [{ parameter: string; detail: string }];
+        const [sentence, allowed] = detail.split(' Allowed: ');
+        const unknown = `"${stray}" is not a field of the records here.`;
+        expect([status, parameter, sentence]).toEqual([400, 'fields', unknown]);
+        const shown = Object.keys(record);
+        expect(allowed?.replace('.', '').split(', ')).toEqual(expect.arrayContaining(shown));
+      }
     });
   });
 }
