@@ -1,4 +1,7 @@
-/** @mongodb */
+/**
+ * @slow
+ * @mongodb
+ */
 import { SURFACES } from '../support/apart/resources.js';
 import { Worlds } from '../support/apart/worlds.js';
 import { releaseClock, stopClock } from '../support/own-clock.js';
