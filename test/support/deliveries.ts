@@ -25,7 +25,13 @@ export const eventId = () => `evt_${new Types.ObjectId().toHexString()}`;
 let lastSeq = 0;
 
 /** An event as the log has it, as far as a worker reads it. */
-export const storedEvent = (body = '{}') => ({ _id: eventId() as never, seq: ++lastSeq, body });
+export const storedEvent = (body = '{}') => ({
+  _id: eventId() as never,
+  seq: ++lastSeq,
+  // Without a time, the next start would remove it as too old.
+  at: new Date(),
+  body,
+});
 
 export const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
 

@@ -30,14 +30,11 @@ describe('a worker', () => {
     const root = rootOf(NotificationsModule.forRoot({ targets }));
     return createTestApp({ root, env: { MONGODB_URI: mongodbUri } });
   };
-  /** Goes on with another one than the tests before. */
-  const restart = async (mongodbUri?: string) => {
-    await app.leave();
-    app = await start(mongodbUri);
-  };
-  beforeAll(async () => void (app = await start()));
-  beforeEach(() => app.empty());
-  afterAll(() => app.leave());
+  beforeEach(async () => {
+    app = await start();
+    await app.empty();
+  });
+  afterEach(() => app.leave());
 
   const queue = () => app.app.get(DeliveryQueue, { strict: false });
   const stop = () => app.app.get(DeliveryWorker, { strict: false }).stop();
@@ -238,7 +235,6 @@ describe('a worker', () => {
   });
 
   it('returns attempts that do not end to the queue when it stops, before they are given up', async () => {
-    await restart();
     const hanging = await RawReceiver.start();
     await announce(await subscribe({ url: hanging.url }));
     await eventually(() => expect(hanging.open).toBe(1));
@@ -252,7 +248,8 @@ describe('a worker', () => {
 
   it('stores the outcome of an attempt when the database is back', async () => {
     const proxy = await TcpProxy.before(uri);
-    await restart(proxy.through(uri));
+    await app.leave();
+    app = await start(proxy.through(uri));
     let answer = () => {};
     receiver.answer = (_, response) => (answer = () => void response.writeHead(200).end());
     await announce(await subscribe());
@@ -263,7 +260,8 @@ describe('a worker', () => {
     await proxy.turn('pass');
     await eventually(async () => expect(await statuses()).toEqual(['delivered']));
     expect(receiver.received).toHaveLength(1);
-    await restart();
+    await app.leave();
+    app = await start();
     await proxy.close();
   });
 });
