@@ -1,14 +1,17 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, PickType } from '@nestjs/swagger';
 import { Prop } from '@nestjs/mongoose';
 import { Type } from 'class-transformer';
 import * as v from 'class-validator';
+import { Types } from 'mongoose';
 import {
   type FieldDescription,
   fieldsOf,
+  InputReader,
   jsonSchemaOf,
   type JsonSchema,
 } from '../../src/common/fields/index.js';
-import { Colour, DATE, IDENTIFIER, Level } from '../support/field-case.js';
+import { classWith, Colour, DATE, ID, IDENTIFIER, Level } from '../support/field-case.js';
+import { expectFaults, faultsOf } from '../support/faults.js';
 
 class Size {
   @v.IsInt() @v.IsPositive() width!: number;
@@ -125,6 +128,16 @@ class Everything {
   @is('integer', { type: 'integer' }, optional) @v.IsOptional() @v.IsInt() optional?: number;
   @is('integer', { type: 'integer' }, optional) @v.ValidateIf(() => true) @v.IsInt() conditional?: number;
   @isInteger() @v.IsDefined() @v.IsInt() defined!: number;
+  @isInteger() @v.IsInt() @v.NotEquals(5) notFive!: number;
+  @isText() @v.IsString() @v.IsNotIn(['red']) notRed!: string;
+  @isText() @v.IsDecimal() decimal!: string;
+  @isText() @v.IsString({ context: { code: 1 } }) contextual!: string;
+  @is('timestamp', DATE) @v.IsDate() @v.MinDate(new Date(0)) @Type(() => Date) lateDate!: Date;
+  @isList('enum', { type: 'string', enum: ['a', 'b'] }, {}, { values: ['a', 'b'] })
+  @v.IsIn(['a', 'b'], { each: true })
+  letters!: string[];
+  @isList('integer', { type: 'integer' }) @v.IsInt({ each: true }) @v.ArrayContains([1]) ones!: number[];
+  @is('other', {}) @v.Allow() allowed!: unknown;
   @is('integer', { type: 'integer', default: 3 }, { required: false, default: 3 })
   @Prop({ default: 3 })
   @v.IsOptional()
@@ -143,6 +156,73 @@ describe('plain decorators of class-validator', () => {
     const optionals = ['typedDate', 'optional', 'conditional', 'defaulted'];
     expect(required).toEqual(Object.keys(EXPECTED).filter((name) => !optionals.includes(name)));
   });
+});
+
+const MOMENT = '2026-01-31T09:00:00.000Z';
+/** Values that the fields take. */
+const FITS: Readonly<Record<keyof Everything, readonly unknown[]>> = {
+  ...{ text: ['a', ''], length: ['ab'], lengths: ['ab'], notEmpty: ['a'], matches: ['red'], anyCase: ['Red'] },
+  ...{ matchesText: ['ab'], email: ['a@example.org'], url: ['https://example.org/'], ip: ['192.0.2.1'] },
+  ...{ uuid: ['9b2f6f4e-6b0e-4c53-9d0c-4a5be7f0a111'], phone: ['+41446681800'], dateString: [MOMENT] },
+  ...{ iso8601: [MOMENT], integer: [0, 7], bounded: [1, 5], min: [0.5], places: [1.25], positive: [0.1] },
+  ...{ negative: [-1.5], negativeInteger: [-1], thirds: [3], flag: [true, false], date: [new Date(0)] },
+  ...{ typedDate: [MOMENT], colour: ['red'], stringColour: ['red'], level: [0, 5], oneOf: ['a'] },
+  ...{ oneOfNumbers: [1, 2.5], id: [ID], object: [{ a: 1 }], size: [{ width: 1 }], designed: [{ width: 1 }] },
+  ...{ anything: [[], [1, 'a']], words: [['a', 'b']], bare: [['a']], colours: [['red']], ids: [[ID]] },
+  ...{ counts: [[0, 1]], dates: [[MOMENT]], sizes: [[], [{ width: 1 }]], differing: [[{ width: 1 }]] },
+  ...{ lucky: [7], luckyText: [], luckyAny: [7], accepted: [true], named: ['a'], optional: [7, undefined] },
+  ...{ conditional: [7], defined: [7], notFive: [7], notRed: ['a'], decimal: ['12.50'], contextual: ['a'] },
+  ...{ lateDate: [MOMENT], letters: [['a'], ['b', 'a']], ones: [[1, 7]], allowed: ['a', { a: [1] }] },
+  defaulted: [7],
+};
+
+/** Values that fit some fields and surprise others; the last ones only code has. */
+const STRANGERS: readonly unknown[] = [
+  ...[null, true, 0, -1, 1.5, 7, Infinity, '', ' ', 'a', '5', 'red', '\ud800', '12.50', ID, MOMENT],
+  ...['longer than most fields take', [], ['a'], ['a', 'a'], [1, null], [[]], [{}]],
+  ...[[{ width: 1 }, { width: '1' }], {}, { width: 3 }, { width: 0, depth: null }, { width: 3, stray: 1 }],
+  ...[{ _bsontype: 'ObjectId' }, { constructor: 1 }, { then: 1 }, { toString: 'a' }],
+  ...[new Date(0), new Date(Number.NaN), new Types.ObjectId(), Types.Decimal128.fromString('1.5')],
+  ...[new Set(['a']), new Map([['a', 1]]), Symbol('a'), 1n, () => 1],
+];
+
+describe.each(Object.entries(FITS))('the field %s', (name, fits) => {
+  const reader = new InputReader(PickType(Everything, [name as keyof Everything]));
+  const faults = async (value: unknown) => [
+    await faultsOf(reader.read({ [name]: value })),
+    await faultsOf(reader.readPatch({ [name]: value })),
+  ];
+
+  it('accepts what fits, in a create and in a patch', async () => {
+    for (const value of fits) expect([value, await faults(value)]).toEqual([value, [[], []]]);
+  });
+
+  it('accepts any other value, or lists each of its faults once', async () => {
+    for (const value of STRANGERS) {
+      for (const listed of await faults(value)) {
+        const pointers = listed.map((one) => 'pointer' in one && one.pointer);
+        expect(pointers).toEqual([...new Set(pointers)]);
+      }
+    }
+  });
+});
+
+/** A validator of an application's own that accepts nothing. */
+const rejecting = (name: string, message: string, validate: () => boolean | Promise<boolean>) =>
+  v.ValidateBy({ name, validator: { validate, defaultMessage: () => message } });
+const grouped = [v.IsString({ groups: ['admin'] }), v.MinLength(2, { message: 'Short.' })];
+
+it.each<[name: string, decorators: PropertyDecorator[], ...messages: string[]]>([
+  ['a validator of its own', [rejecting('isMine', 'Not mine.', () => false)], 'Not mine.'],
+  ['an asynchronous validator', [rejecting('isFree', 'Taken.', async () => false)], 'Taken.'],
+  ['one by the name of another', [rejecting('isString', 'Mine.', async () => false)], 'Mine.'],
+  ['a condition of one validator', [v.MinLength(3, { validateIf: () => false })]],
+  ['groups', grouped, 'Short.'],
+])('a field with %s is checked by it', async (_name, decorators, ...messages) => {
+  const type = classWith(...decorators);
+  v.IsString()(type.prototype as object, 'other');
+  const faults = messages.map((detail) => ({ pointer: '/value', detail }));
+  await expectFaults(new InputReader(type).read({ other: 'a', value: 'a' }), ...faults);
 });
 
 class Documented {
