@@ -1,4 +1,3 @@
-import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { describeCrudContract } from '../../../src/common/crud/testing/index.js';
 import { addOwnEnhancers, PLATFORMS, readBytes, seen, useRunning } from '../../support/platforms.js';
 import { each } from '../../support/records.js';
@@ -150,12 +149,6 @@ describe.each(Object.entries(PLATFORMS))('on %s', (platform, create) => {
     expect([imported.status, each(imported.body, 'status')]).toEqual([200, [201, 400]]);
     const list = await send('GET', '/notes', undefined, { Authorization: `Bearer ${globex}` });
     expect(list.body).toEqual([]);
-  });
-
-  it('describes its routes in the document', () => {
-    const document = SwaggerModule.createDocument(running.app, new DocumentBuilder().build());
-    expect(Object.keys(document.paths['/notes/{id}'] ?? {}).sort()).toEqual(['delete', 'get', 'patch']);
-    expect(document.components?.schemas).toHaveProperty('Note');
   });
 
   it('leaves the routes of the application as they were', async () => {

@@ -4,6 +4,7 @@ import { EventEmitter2 } from '@nestjs/event-emitter';
 import { Prop } from '@nestjs/mongoose';
 import mongoose, { Types } from 'mongoose';
 import { setTimeout as pause } from 'node:timers/promises';
+import { RecordNotFoundError } from '../../../src/common/errors/index.js';
 import { EntityEventPublisher } from '../../../src/common/events/index.js';
 import {
   IsDecimal,
@@ -87,13 +88,21 @@ const forbid = (name: unknown, forbidden: string) => {
   if (name === forbidden) throw new ForbiddenException('Not today.');
 };
 
+/** What a hook makes of a record, by its name. */
+const MADE: Readonly<Record<string, object>> = {
+  heavy: { counter: 'a ton' },
+  long: { name: 'x'.repeat(81) },
+  stray: { colour: 'red' },
+};
+
 @Injectable()
 class Hooks {
   constructor(private readonly events: EntityEventPublisher) {}
   async beforeCreate({ record, input }: Told) {
     await pause(5);
     forbid(input.name, 'forbidden');
-    record.by = this.events.constructor.name;
+    if (input.name === 'lost') throw new RecordNotFoundError('Shelf');
+    Object.assign(record, { by: this.events.constructor.name, ...MADE[String(input.name)] });
   }
   afterCreate({ record }: Told) {
     seen.push({ hook: 'afterCreate', record });
@@ -113,7 +122,7 @@ class Hooks {
   }
 }
 
-const refusing = { errors: [403] };
+const refusing = { errors: [403, 404] };
 const app = useResourceApp(
   things,
   stricts,
@@ -253,4 +262,17 @@ it('hooks of a provider set fields, refuse writes in their own words, and keep h
   const updates = Array<string>(3).fill('afterUpdate');
   expect(seen.map(({ hook }) => hook)).toEqual(['afterCreate', ...updates, 'afterDel']);
   expect(JSON.stringify(seen)).not.toContain(SECRET);
+});
+
+it.each([
+  ['lost', 404, 'RECORD_NOT_FOUND', 'Shelf not found'],
+  ['heavy', 400, 'VALIDATION_FAILED', 'The request is not valid: "counter" must be a number.'],
+  ['stray', 500, 'INTERNAL_ERROR', expect.stringContaining('Something went wrong on our side.')],
+])('nothing is stored if a hook makes a %s record: %i', async (name, status, code, detail) => {
+  expect(await app.post('/hookeds', { name })).toMatchObject({ status, body: { code, detail } });
+  expect(await raw('hookeds')).toBeNull();
+});
+
+it('a hook may exceed a bound of the input', async () => {
+  await app.create('/hookeds', { name: 'long' });
 });

@@ -83,7 +83,8 @@ const EDITS: Edits = {
   ...LOSING,
   'copies the list': (route) => (route.steps = route.steps?.map((step) => ({ ...step }))),
   'sets the list': (route) => (route.steps = route.steps?.map(({ name }) => ({ name, code: `set ${name}` }))),
-  'notes it in a nested object': ({ start }) => start && (start.note = 'seen'),
+  'notes it in nested objects': ({ start, seal }) =>
+    [start, seal].forEach((one) => Object.assign(one as object, { note: 'seen' })),
   'turns the keys': ({ keys }) => keys?.reverse(),
   'adds a mark': ({ marks }) => Object.assign(marks as object, { new: Buffer.from('ink') }),
 };
@@ -151,7 +152,7 @@ describe('a hook that edits lists whose entries have hidden members', () => {
     { ...step('p'), stamps: [step('s'), step('t')] },
     { ...step('q'), stamps: [step('u')] },
   ];
-  const BODY = { steps: STEPS, parcels, start: { steps: STEPS } };
+  const BODY = { steps: STEPS, parcels, start: { steps: STEPS }, seal: { code: 'wax' } };
 
   const stored = () => app.database.collection<Route>('routes').findOne({});
 
@@ -180,7 +181,10 @@ describe('a hook that edits lists whose entries have hidden members', () => {
   it.each<[string, object]>([
     ['sets the list', { steps: STEPS.map(({ name }) => ({ name, code: `set ${name}` })) }],
     ['copies the list', { steps: STEPS }],
-    ['notes it in a nested object', { start: { note: 'seen', steps: STEPS } }],
+    [
+      'notes it in nested objects',
+      { start: { note: 'seen', steps: STEPS }, seal: { note: 'seen', code: 'wax' } },
+    ],
   ])('keeps what it does not change if it %s', async (does, expected) => {
     const statuses = [201, 200].map((status) => ({ status, ...expected }));
     expect(await outcomes(does)).toMatchObject(statuses);

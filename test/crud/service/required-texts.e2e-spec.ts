@@ -81,6 +81,13 @@ const lamps = trimmed({
 });
 lamps.schema = schemaOf(lamps.entity);
 lamps.schema.path('slug').default(slugOf);
+class LampsController extends CrudController(lamps) {
+  override list(@CurrentScope() scope: TenantScope, @Query() query: { limit?: unknown }) {
+    return query.limit === undefined
+      ? this.service.list(scope)
+      : this.service.page(scope, { limit: Number(query.limit) });
+  }
+}
 
 /** A global plugin, which Mongoose applies to the schemas of models as it makes them. */
 mongoose.plugin((schema) => {
@@ -94,33 +101,12 @@ const bells = trimmed({ name: 'bells', kept: engraved, query: { search: ['name']
 
 class Account {
   @IsText({ max: 20 }) name!: string;
-  @Prop({ type: String, select: false }) @IsText({ max: 20, optional: true }) pin?: string;
-}
-const fields = { account: IsNested(() => Account) };
-const members = resource({
-  name: 'members',
-  fields,
-  kept: { greeting: Prop({ type: String }) },
-  hooks: {
-    beforeCreate({ record }) {
-      const account = record.account as Account;
-      record.greeting = `Hello ${account.name}`;
-      account.name = account.name.trim();
-    },
-  },
-});
-class MembersController extends CrudController(members) {
-  override list(@CurrentScope() scope: TenantScope, @Query() query: { limit?: unknown }) {
-    return query.limit === undefined
-      ? this.service.list(scope)
-      : this.service.page(scope, { limit: Number(query.limit) });
-  }
 }
 
 /** Their hook does as the account's name says. */
 const badges = feature({
   name: 'badges',
-  fields,
+  fields: { account: IsNested(() => Account) },
   kept: { label: IsText({ max: 40 }), ribbon: IsText({ max: 40, default: 'none' }) },
   hooks: {
     beforeCreate({ record }) {
@@ -136,10 +122,9 @@ const badges = feature({
 
 const app = useResourceApp(
   doors,
-  lamps,
+  CrudModule.forFeature(lamps, { controller: LampsController }),
   bells,
   badges,
-  CrudModule.forFeature(members, { controller: MembersController }),
 );
 beforeEach(() => app.empty());
 
@@ -186,13 +171,6 @@ describe('a create with a hook, whose schema differs from the class', () => {
 });
 
 describe('a resource whose hook and controller use parts of a request', () => {
-  it('keeps hidden members of a nested object that a beforeCreate hook changes', async () => {
-    await app.create('/members', { account: { name: ' Ada ', pin: '1234' } });
-    const member = { account: { name: 'Ada', pin: '1234' }, greeting: 'Hello  Ada ' };
-    expect(await app.database.collection('members').findOne()).toMatchObject(member);
-    expect((await app.get('/members')).text).not.toContain('1234');
-  });
-
   it('stores no record without a required text, though the text may be empty', async () => {
     await app.create('/badges', { account: { name: '' } });
     expect(await rejectionOf('/badges', { account: { name: 'no label' } })).toEqual([400, '/label']);
@@ -209,10 +187,10 @@ describe('a resource whose hook and controller use parts of a request', () => {
   });
 
   it('lets an override of the list read single parameters, with and without a query', async () => {
-    await app.create('/members', { account: { name: 'Ada' } });
-    expect((await app.get('/members')).body).toHaveLength(1);
-    const page = { count: 1, results: [{ account: { name: 'Ada' } }] };
-    expect((await app.get('/members?limit=5')).body).toMatchObject(page);
-    expect((await app.get('/members?limit=0')).status).toBe(400);
+    await app.create('/lamps', { name: 'Desk' });
+    expect((await app.get('/lamps')).body).toHaveLength(1);
+    const page = { count: 1, results: [{ name: 'Desk' }] };
+    expect((await app.get('/lamps?limit=5')).body).toMatchObject(page);
+    expect((await app.get('/lamps?limit=0')).status).toBe(400);
   });
 });

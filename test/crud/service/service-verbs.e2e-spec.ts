@@ -1,5 +1,5 @@
 /** @mongodb */
-import { Body, Delete, Injectable, Param, type Type } from '@nestjs/common';
+import { Body, Injectable, Param, type Type } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import {
   type AggregationStage,
@@ -42,11 +42,6 @@ class BoardsController extends CrudController(boards, BoardsService) {
   async change(@CurrentScope() scope: TenantScope, @Body() changes: Changes<Made>) {
     for await (const note of this.notes.list(scope)) return this.notes.update(scope, note._id, changes);
     return {};
-  }
-
-  @Delete(':id/purge')
-  misspells(@CurrentScope() scope: TenantScope, @Param('boardId') id: string) {
-    return this.service.del(scope, id);
   }
 }
 
@@ -109,12 +104,6 @@ describe('a verb of a service for a single record', () => {
     await expect(service.update(scope, wrong, { text: 'Sell' })).rejects.toThrow(InvalidIdError);
     await expect(service.del(scope, wrong)).rejects.toThrow(InvalidIdError);
     expect(await app.database.collection('boards').distinct('text')).toEqual(['Buy stamps']);
-  });
-
-  it('deletes no other record for a handler that misspells its parameter', async () => {
-    const path = `${app.url}/boards/${await app.create('/boards', { text: 'A' }, acme)}/purge`;
-    const { status } = await fetch(path, { method: 'DELETE', headers: { Authorization: `Bearer ${acme}` } });
-    expect([status, await app.database.collection('boards').countDocuments()]).toEqual([400, 1]);
   });
 });
 

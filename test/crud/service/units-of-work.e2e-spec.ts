@@ -186,12 +186,6 @@ describe('a unit of work', () => {
     await expect(unit).rejects.toThrow('No.');
   });
 
-  it('rejects verbs that come after its end', async () => {
-    const late = await atomically(scope, (work) => Promise.resolve(work));
-    await expect(service.create(late, { text: 'late' })).rejects.toThrow(/over/);
-    expect(await texts()).toEqual([]);
-  });
-
   it('takes verbs that are called at once', async () => {
     await atomically(scope, (work) =>
       Promise.all(['a', 'b', 'c'].map((text) => service.create(work, { text }))),
