@@ -13,7 +13,6 @@ import {
 import { storedIn } from '../support/records.js';
 import { ACME, acme, globex, GLOBEX, tokenOf } from '../support/tenants.js';
 import { useTestApp } from '../support/test-app.js';
-import { linksOf } from '../support/walks.js';
 
 const PATH = '/posts/api';
 const FULL = { title: 'Release notes', content: 'What is new.', tags: ['release', 'news'] };
@@ -204,16 +203,6 @@ describe('reading archived posts', () => {
     }
   });
 
-  it('pages them, with links that ask for the same', async () => {
-    for (const title of ['First', 'Second', 'Third']) await archive(await create({ title }));
-    await create({ title: 'Live' });
-    const page = await app.get(`${PATH}?archived=only&offset=1&limit=1`, { token: acme });
-    expect(titles(page.body.results)).toEqual(['Second']);
-    expect(page.body.count).toBe(3);
-    const { next = '' } = linksOf(page.headers);
-    expect(titles((await app.get(next, { token: acme })).body.results)).toEqual(['First']);
-  });
-
   it.each(['only', 'include', 'yes', ''])('takes a token and a tenant: archived=%s', async (value) => {
     const { old } = await seed();
     for (const below of ['', '/count', `/${old}`]) {
@@ -237,19 +226,6 @@ describe('reading archived posts', () => {
       const fault = { parameter: 'archived', detail: '"archived" must be given once.' };
       expectInvalid(twice, `${PATH}${below}`, fault);
     }
-  });
-
-  it('is not a parameter of writes', async () => {
-    const { old } = await seed();
-    const before = await allStored();
-    for (const [method, below, body] of [
-      ['POST', '?archived=only', { title: 'New' }],
-      ['PATCH', `/${old}?archived=include`, { title: 'New' }],
-      ['DELETE', `/${old}?archived=only`, undefined],
-      ['POST', `/${old}/restore?archived=only`, undefined],
-    ] as const)
-      expect((await app.request(method, PATH + below, { body, token: acme })).status).toBe(400);
-    expect(await allStored()).toEqual(before);
   });
 });
 

@@ -102,18 +102,16 @@ describe('the lines of an import', () => {
   });
 });
 
-describe('the items of a batch', () => {
-  const TITLES = Array.from({ length: 100 }, (_, i) => `Todo ${i}`);
+const TITLES = Array.from({ length: 100 }, (_, i) => `Todo ${i}`);
 
-  it.each<[string, () => Promise<unknown>]>([
-    ['a bulk request', () => app.post('/todos/bulk', { operations: TITLES.map(titled) })],
-    ['an import', () => importOf(TITLES.map(line).join(''))],
-  ])('are carried out a few at a time, in their order: %s', async (_what, send) => {
-    const inserts = (await commandsOf(app, send)).filter(({ name }) => name === 'insert todos');
-    const sizes = inserts.map(({ command }) => (command.documents as unknown[]).length);
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(PLACES / 4);
-    expect(each(await storedIn(app, 'todos'), 'title')).toEqual(TITLES);
-  });
+it.each<[string, () => Promise<unknown>]>([
+  ['a bulk request', () => app.post('/todos/bulk', { operations: TITLES.map(titled) })],
+  ['an import', () => importOf(TITLES.map(line).join(''))],
+])('the items of a batch are carried out a few at a time, in their order: %s', async (_what, send) => {
+  const inserts = (await commandsOf(app, send)).filter(({ name }) => name === 'insert todos');
+  const sizes = inserts.map(({ command }) => (command.documents as unknown[]).length);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(PLACES / 4);
+  expect(each(await storedIn(app, 'todos'), 'title')).toEqual(TITLES);
 });
 
 it('atomic bulks are carried out one at a time, without the places of others', async () => {

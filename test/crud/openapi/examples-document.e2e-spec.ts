@@ -88,18 +88,13 @@ function isBounded(schema: JsonSchema): boolean {
 describe('the document of the examples', () => {
   it('has every route', () => {
     const listed = Object.entries(document.paths)
-      .filter(([path]) => /categories|orders|invoices|comments/.test(path))
+      .filter(([path]) => /orders|invoices|comments/.test(path))
       .map(([path, methods]) => `${path} ${Object.keys(methods).sort().join(' ')}`);
     expect(listed.sort()).toEqual([
       '/articles/{articleId}/comments get post',
       '/articles/{articleId}/comments/count get',
       '/articles/{articleId}/comments/query post',
       '/articles/{articleId}/comments/{id} delete get patch',
-      '/categories get post',
-      '/categories/count get',
-      '/categories/query post',
-      '/categories/{id} delete get patch',
-      '/categories/{id}/move post',
       '/invoices get',
       '/invoices/count get',
       '/invoices/query post',
@@ -190,9 +185,7 @@ it(
       page: ['paid'],
       comments: ['ada'],
       initials: 'AL',
-      todos: 1,
       notes: { dress: 'casual' },
-      invoice: 'Cambridge',
     });
   },
   TOOLS_MS,

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import http2 from 'node:http2';
-import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import {
   Body,
@@ -19,7 +18,9 @@ import { APP_FILTER, APP_GUARD, REQUEST } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
+import { eventually } from '../../support/eventually.js';
 import { PLATFORMS, QuotaFilter, senderTo } from '../../support/platforms.js';
+import { RawConnection } from '../../support/raw-http.js';
 import { feature } from '../../support/resource.js';
 import { ACME, acme as token } from '../../support/tenants.js';
 
@@ -114,17 +115,12 @@ describe.each(['Express', 'Fastify'] as const)('beside code of the application o
   });
 
   /** Sends requests on one connection, and returns what the answers have, such as statuses, once as many have arrived. */
-  function statusesOf(text: string, count: number, wanted = /(?<=HTTP\/1.1 )\d+/g): Promise<string[]> {
-    const { port } = app.getHttpServer().address() as { port: number };
-    return new Promise((resolve, reject) => {
-      let answers = '';
-      const socket = connect(port, '127.0.0.1', () => socket.write(text));
-      socket.on('error', reject).on('data', (chunk) => {
-        answers += String(chunk);
-        const statuses = answers.match(wanted) ?? [];
-        if (statuses.length === count) resolve(statuses);
-      });
-    });
+  async function statusesOf(text: string, count: number, wanted = /(?<=HTTP\/1.1 )\d+/g): Promise<string[]> {
+    const client = new RawConnection(await app.getUrl());
+    client.write(text);
+    const statuses = () => client.received.match(wanted) ?? [];
+    await eventually(() => expect(statuses()).toHaveLength(count));
+    return statuses();
   }
   const headOf = (line: string, type: string, authorization: string) =>
     `${line} HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\nAuthorization: Bearer ${authorization}\r\nContent-Type: ${type}\r\n`;
