@@ -1,3 +1,4 @@
+import { Schema } from 'mongoose';
 import {
   anyOf,
   claim,
@@ -165,6 +166,10 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
       [noScope('_id')]: { _id: claim('sub') },
       [noScope('inner.a')]: { 'inner.a': claim('sub') },
     }),
+    [`isolationFields.all${noScope('owner')}`]: [
+      ...[new Schema({ sub: String }), Schema.Types.Mixed, [new Schema({ sub: String })], [[String]]],
+      ...[{ type: Map, of: String }, { sub: String }],
+    ].map((owner) => ({ ...withField({ owner }), isolationFields: { all: { owner: claim('sub') } } })),
     'isolationFields.update must be an object of fields and sources, such as { tenant: currentTenant }; anyOf is for get and count.':
       { isolationFields: { update: anyOf(tenant, { ref: claim('sub') }) } },
     ...of('disable', {
@@ -208,6 +213,11 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
       parent: { entity: Note, param: 'id2', field: 'above' },
       ...withField({ above: [String] }),
     },
+    'references.lines.ref.onDelete cannot be "unset", since the field is required, or in a list of objects. Write "restrict", "cascade" or "ignore".':
+      {
+        ...withField({ lines: [new Schema({ ref: Schema.Types.ObjectId })] }),
+        references: { 'lines.ref': { to: Note, onDelete: 'unset' } },
+      },
     ...Object.fromEntries(
       ['_holds', '_outbox', '_words'].map((name) => [
         `the schema has "${name}", which the generator stores with a record. Rename the field.`,

@@ -2,6 +2,7 @@ import { Prop, Schema } from '@nestjs/mongoose';
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { Types } from 'mongoose';
 import { type CrudOptions, IsNested, IsReference, IsText } from '../../src/index.js';
+import { type Fields, type Outline, resource, withFields } from './resource.js';
 
 /** Options that are wrong in one thing, one or a list of them, by the sentence that stops the start. */
 export type MisuseCases = Readonly<Record<string, object | readonly object[]>>;
@@ -55,33 +56,19 @@ export class Inheriting extends HalfValidated {}
 export class Picking extends PickType(NoteInput, ['text']) {
   mood!: string;
 }
-export class Documented extends NoteInput {
-  @ApiProperty() mood!: string;
-}
+export const Documented = withFields(class Documented extends NoteInput {}, { mood: ApiProperty() });
 export class Initialised extends NoteInput {
   mood = 'fine';
 }
-export class Keeping extends NoteInput {
-  @IsText({ max: 5 }) updatedAt!: string;
-}
+export const Keeping = withFields(class Keeping extends NoteInput {}, { updatedAt: IsText({ max: 5 }) });
 @Schema()
 export class Timeless extends NoteInput {}
-@Schema({ timestamps: true })
-export class Textless {
-  @Prop({ type: String }) other!: string;
-}
-@Schema({ timestamps: true })
-export class Listed {
-  @Prop({ type: [String] }) text!: string[];
-}
-@Schema({ timestamps: true })
-export class Owned extends NoteInput {
-  @Prop({ type: String, required: true }) owner!: string;
-}
-@Schema({ timestamps: true })
-export class Labelled extends NoteInput {
-  @IsText({ max: 9 }) label!: string;
-}
+const entityOf = (name: string, fields: Outline['fields'], kept: Fields) =>
+  resource({ name, class: name, fields, kept }).entity;
+export const Textless = entityOf('Textless', {}, { other: Prop({ type: String }) });
+export const Listed = entityOf('Listed', {}, { text: Prop({ type: [String] }) });
+export const Owned = entityOf('Owned', class extends NoteInput {}, { owner: Prop({ type: String, required: true }) });
+export const Labelled = entityOf('Labelled', class extends NoteInput {}, { label: IsText({ max: 9 }) });
 export class NoHooks {
   create() {}
 }

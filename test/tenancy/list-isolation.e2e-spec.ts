@@ -1,9 +1,9 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
-import { Schema as MongooseSchema, Types } from 'mongoose';
+import { Types } from 'mongoose';
 import { claim, currentTenant, IsListOf, IsText, scopeOf } from '../../src/index.js';
 import { requestsOf } from '../support/requests-of.js';
-import { feature, type Made, resource } from '../support/resource.js';
+import { type Made, resource } from '../support/resource.js';
 import { serviceIn, useResourceApp } from '../support/resource-app.js';
 import { ACME, GLOBEX, tokenOf } from '../support/tenants.js';
 
@@ -129,21 +129,4 @@ describe('isolation by a list', () => {
     expect(await bob.status('GET', own)).toBe(200);
     expect(await app.database.collection('plans').countDocuments()).toBe(2);
   });
-});
-
-it.each<[string, object]>([
-  ['an object', { type: new MongooseSchema({ sub: String }) }],
-  ['any value', { type: MongooseSchema.Types.Mixed }],
-  ['a map', { type: Map, of: String }],
-  ['a list of objects', { type: [new MongooseSchema({ sub: String })] }],
-  ['a list of lists', { type: [[String]] }],
-  ['an object by its members', { sub: String }],
-])('isolation by %s stops the start', (_name, owner) => {
-  const schema = new MongooseSchema({ text: String, owner }, { timestamps: true });
-  const isolationFields = { all: { owner: claim('sub') } };
-  expect(() => feature({ name: 'outers', schema, isolationFields })).toThrow(
-    new Error(
-      'CrudModule.forFeature(Outer): isolationFields.all names "owner", which is no single value of the record itself, nor a list of them. Choose another field.',
-    ),
-  );
 });

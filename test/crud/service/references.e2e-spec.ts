@@ -154,32 +154,19 @@ describe('deleting a record that others refer to', () => {
   });
 });
 
-it('a reference inside a list of objects cannot be unset when its target is deleted', () => {
-  const bags = {
-    name: 'bags',
-    fields: { leaves: IsListOf(() => LeafInput, { max: 9 }) },
-    references: { 'leaves.node': { to: nodes.entity, onDelete: 'unset' as const } },
-  };
-  const message =
-    'CrudModule.forFeature(Bag): references.leaves.node.onDelete cannot be "unset", since the field is required, or in a list of objects. Write "restrict", "cascade" or "ignore".';
-  expect(() => feature(bags)).toThrow(new Error(message));
-});
-
-describe('a reference to a record of another tenant, which everybody may read', () => {
-  it.each([
-    ['exists', 'is made', 201, undefined],
-    ['sameScope', 'is refused', 400, '/kind'],
-  ])('%s: %s, and a cascade deletes those that are there', async (check, _is, status, pointer) => {
-    const path = `/essays-${check.toLowerCase()}`;
-    const [first, second] = [await kindOf(ada), await kindOf(eve)];
-    expect((await app.get(`/kinds/${first}`)).status).toBe(200);
-    await app.create(path, { kind: first }, ada);
-    const foreign = await app.post(path, { kind: first }, { token: eve });
-    expect([foreign.status, foreign.body.errors?.[0]?.pointer]).toEqual([status, pointer]);
-    await app.create(path, { kind: second }, eve);
-    expect((await app.del(`/kinds/${first}`, { token: ada })).status).toBe(200);
-    expect((await app.get(path)).body).toMatchObject([{ kind: second }]);
-  });
+it.each([
+  ['exists', 'is made', 201, undefined],
+  ['sameScope', 'is refused', 400, '/kind'],
+])('%s: a reference to a shared record of others %s, and cascades', async (check, _is, status, pointer) => {
+  const path = `/essays-${check.toLowerCase()}`;
+  const [first, second] = [await kindOf(ada), await kindOf(eve)];
+  expect((await app.get(`/kinds/${first}`)).status).toBe(200);
+  await app.create(path, { kind: first }, ada);
+  const foreign = await app.post(path, { kind: first }, { token: eve });
+  expect([foreign.status, foreign.body.errors?.[0]?.pointer]).toEqual([status, pointer]);
+  await app.create(path, { kind: second }, eve);
+  expect((await app.del(`/kinds/${first}`, { token: ada })).status).toBe(200);
+  expect((await app.get(path)).body).toMatchObject([{ kind: second }]);
 });
 
 describe('a record that others restrict', () => {
