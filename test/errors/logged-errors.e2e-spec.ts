@@ -32,10 +32,6 @@ const FAILING: Record<string, (connection: Connection) => unknown> = {
     await raw.insertOne({ secret: CANARY });
   },
   duplicates: ({ db }) => collection(db).insertMany([{ secret: CANARY }, { secret: CANARY }]),
-  bulk: ({ db }) => {
-    const insert = { insertOne: { document: { secret: CANARY } } };
-    return collection(db).bulkWrite([insert, structuredClone(insert)]);
-  },
   'unknown operator': ({ db }) => collection(db).updateOne({}, { $unknown: { a: CANARY } } as never),
   'wrong type': async ({ db }) => {
     await collection(db).insertOne({ secret: 1, s: CANARY });

@@ -68,7 +68,7 @@ describe('a method that a path does not have', () => {
         const response = await send(method, path);
         if (method === 'OPTIONS') {
           const allow = [...allowed, 'OPTIONS'].sort().join(', ');
-          expect([response.status, response.headers.get('allow')]).toEqual([204, allow]);
+          expect([response.status, response.text, response.headers.get('allow')]).toEqual([204, '', allow]);
         } else expectNoMethod(response, method, path, allowed.join(', '));
       }
     }
@@ -85,7 +85,7 @@ describe('of hundreds of routes', () => {
     ['GET', last, 'list'],
     ['GET', `${last}/count`, 'count'],
     ['POST', `${last}/moves`, 'moved'],
-    ['GET', `${last}/1`, 'one'],
+    ['GET', `${last}/${'x'.repeat(100)}`, 'one'],
     ['PUT', `${last}/count/parts/2`, 'replaced a part'],
     ['PATCH', `${last}/%63ounts`, 'updated'],
   ])('%s %s is served', async (method, path, text) => {
@@ -94,27 +94,13 @@ describe('of hundreds of routes', () => {
   });
 
   it.each([
-    ['POST', last, 'GET, HEAD, PUT'],
-    ['PROPFIND', last, 'GET, HEAD, PUT'],
-    ['DELETE', `${last}/count`, 'GET, HEAD'],
     ['DELETE', `${last}/%63ount`, 'GET, HEAD'],
     ['POST', `${last}/count?limit=1`, 'GET, HEAD'],
-    ['GET', `${last}/moves`, 'POST'],
-    ['HEAD', `${last}/moves`, 'POST'],
     ['GET', `${last}/asked`, 'OPTIONS'],
-    ['POST', `${last}/1`, 'DELETE, GET, HEAD, PATCH, PUT'],
     ['QUERY', `${last}/1`, 'DELETE, GET, HEAD, PATCH, PUT'],
     ['GET', `${last}/1/parts/2`, 'PUT'],
   ])('%s %s is a 405 that lists what the path has', async (method, path, allow) => {
     expectNoMethod(await send(method, path), method, path.split('?')[0] ?? path, allow);
-  });
-
-  it.each([
-    [`${last}/${'x'.repeat(100)}`, 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'],
-    [`${last}/count`, 'GET, HEAD, OPTIONS'],
-  ])('OPTIONS %s says what the path has', async (path, allow) => {
-    const response = await send('OPTIONS', path);
-    expect([response.status, response.text, response.headers.get('allow')]).toEqual([204, '', allow]);
   });
 
   it('a refused method is not read first: its content type does not matter', async () => {

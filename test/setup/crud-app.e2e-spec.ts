@@ -3,7 +3,6 @@ import type { OnApplicationShutdown, Type } from '@nestjs/common';
 import { getConnectionToken } from '@nestjs/mongoose';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Connection } from 'mongoose';
-import { createLog } from '../../src/common/server/index.js';
 import {
   CRUD_CONNECTION,
   createCrudApp,
@@ -17,7 +16,6 @@ import { eventually } from '../support/eventually.js';
 import { freshDatabaseUri } from '../support/mongodb.js';
 import { feature } from '../support/resource.js';
 import { ACME, TEST_SECRET, tokenOf } from '../support/tenants.js';
-import { collecting } from '../support/test-app.js';
 
 const isolationFields = { all: { tenant: currentTenant } };
 const notes = () => feature({ name: 'notes', kept: { tenant: IsIdentifier() }, isolationFields });
@@ -72,18 +70,6 @@ describe('CrudModule.forRootAsync', () => {
   it.each(Object.entries(wrong))('stops the start with: %s', async (problem, useFactory) => {
     await expect(create(CrudModule.forRootAsync({ useFactory }), notes())).rejects.toThrow(problem);
   });
-});
-
-it('warns of keys that come by http, and for any audience', async () => {
-  const lines: Record<string, unknown>[] = [];
-  const tokens = { jwksUrl: new URL('http://login.example.com/jwks.json') };
-  const imports = [CrudModule.forRoot({ database: { uri: freshDatabaseUri() }, tokens })];
-  const log = createLog('warn', collecting(lines));
-  await (await createCrudApp({ module: ShopModule, imports }, { log })).close();
-  expect(lines.map(({ msg }) => msg)).toEqual([
-    'Neither JWT_AUDIENCE nor tokens.audience is set: tokens that were issued for other applications are accepted',
-    'The keys come from an http URL: keep the way to the key server out of the reach of others, or use https',
-  ]);
 });
 
 it('has connections to the embedded database for short requests beside a hundred slow ones', async () => {

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { Receiver } from './receiver.js';
 import { goodClaims } from './tenants.js';
 
 /** A key pair of an issuer, and its public half as a key set shows it. */
@@ -24,44 +22,20 @@ export function issuerToken(
 }
 
 /** An issuer's key set behind HTTP on loopback, whose answers a test can change. */
-export class KeyServer {
-  /** Paths that were asked for. */
-  readonly asked: string[] = [];
-  private respond: (response: ServerResponse) => void = () => undefined;
+export type KeyServer = Awaited<ReturnType<typeof startKeyServer>>;
 
-  private constructor(
-    private readonly server: Server,
-    readonly url: string,
-  ) {}
-
-  static async start(keys: Pick<IssuerKey, 'jwk'>[]): Promise<KeyServer> {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const keyServer = new KeyServer(server, `http://127.0.0.1:${port}/keys.json`);
-    server.on('request', (request, response: ServerResponse) => {
-      keyServer.asked.push(request.url ?? '');
-      keyServer.respond(response);
-    });
-    keyServer.serve(keys);
-    return keyServer;
-  }
-
-  serve(keys: Pick<IssuerKey, 'jwk'>[]): void {
-    this.answer(200, JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }));
-  }
-
-  answer(status: number, body: string): void {
-    this.respond = (response) => response.writeHead(status, { 'Content-Type': 'application/json' }).end(body);
-  }
-
-  /** Takes requests and never answers them. */
-  hang(): void {
-    this.respond = () => undefined;
-  }
-
-  stop(): Promise<void> {
-    this.server.closeAllConnections();
-    return new Promise((resolve) => this.server.close(() => resolve()));
-  }
+export async function startKeyServer(keys: Pick<IssuerKey, 'jwk'>[]) {
+  const receiver = await Receiver.start();
+  const answer = (status: number, body: string) => {
+    receiver.answer = (_request, response) =>
+      void response.writeHead(status, { 'Content-Type': 'application/json' }).end(body);
+  };
+  const serve = (some: typeof keys) => answer(200, JSON.stringify({ keys: some.map(({ jwk }) => jwk) }));
+  serve(keys);
+  return {
+    ...{ url: receiver.url, asked: receiver.received, answer, serve },
+    /** Takes requests and never answers them. */
+    hang: () => void (receiver.answer = () => undefined),
+    stop: () => receiver.close(),
+  };
 }

@@ -1,7 +1,7 @@
 /** @slow */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { type CryptoKey, exportSPKI, importJWK } from 'jose';
-import { type IssuerKey, issuerKey, issuerToken, KeyServer } from '../support/key-server.js';
+import { type IssuerKey, issuerKey, issuerToken, type KeyServer, startKeyServer } from '../support/key-server.js';
 import { expectInvalidToken, expectNoTenant, expectProblem } from '../support/problems.js';
 import { ACME, acme, forgedToken, GLOBEX, goodClaims, inSeconds, tokenOf } from '../support/tenants.js';
 import { createTestApp, type TestApp, type TestResponse, useTestApp } from '../support/test-app.js';
@@ -30,7 +30,7 @@ function weakKey() {
 function useKeySet(start = beforeEach, stop = afterEach) {
   const set = {} as { app: TestApp; server: KeyServer };
   start(async () => {
-    const server = await KeyServer.start([...keys, weak]);
+    const server = await startKeyServer([...keys, weak]);
     Object.assign(set, { server, app: await createTestApp({ env: { JWT_JWKS_URL: server.url } }) });
   });
   stop(async () => {
@@ -99,7 +99,7 @@ describe('tokens of a key set', () => {
   );
 
   it('are refused when they bring their own key, whose address is never asked', async () => {
-    const attackers = await KeyServer.start([foreign]);
+    const attackers = await startKeyServer([foreign]);
     const headers = [
       { jwk: foreign.jwk },
       { jku: attackers.url },

@@ -8,7 +8,6 @@ import { deliveriesOf, newDelivery, onlyDelivery, useQueue } from '../../support
 import { eventually } from '../../support/eventually.js';
 import {
   expectInvalid,
-  expectInvalidId,
   expectNoMethod,
   expectNotFound,
   expectProblem,
@@ -226,11 +225,5 @@ describe('deliveries', () => {
     await eventually(async () =>
       expect(await onlyDelivery(app)).toMatchObject({ _id: new Types.ObjectId(kept) }),
     );
-  });
-
-  it('have identifiers of 24 digits', async () => {
-    const url = `${SUBSCRIPTIONS}/7/deliveries`;
-    expectInvalidId(await app.get(url, { token: acme }), url, 'subscriptionId');
-    expectInvalidId(await read('/7'), `${path}/7`);
   });
 });

@@ -194,33 +194,31 @@ const notHttps = (url: string) => [url, 'The URL must be an https URL.'];
 const notPublic = (url: string) => [url, 'The URL must lead to a public address.'];
 
 /** What the checks say of each kind of URL is shown in webhook-targets.spec.ts. */
-describe('the target of a subscription', () => {
-  it.each<[string, TestAppOptions, taken: string[], refused: string[][]]>([
-    [
-      'must be public, and a name is refused in the same words whether it is internal or unknown',
-      { env: { WEBHOOK_ALLOW_PRIVATE: 'false' } },
-      [HTTP, HTTPS],
-      [PRIVATE, 'http://localhost:3000', 'https://nowhere.invalid'].map(notPublic),
-    ],
-    ['must be https in production', { env: { NODE_ENV: 'production' } }, [HTTPS], [notHttps(HTTP)]],
-    [
-      'must be https and public if an application says nothing of targets',
-      { root: rootOf(PostsModule, NotificationsModule.forRoot({ worker: false })) },
-      [HTTPS],
-      [notHttps(HTTP), notPublic('https://127.0.0.1:9/hook')],
-    ],
-  ])('%s', async (_what, { env, root }, taken, refused) => {
-    await using app = await createTestApp({ root, env: { WORKER: 'off', ...env } });
-    for (const url of taken) {
-      const { status, body } = await app.post(PATH, { ...HOOK, url }, { token });
-      expect(status).toBe(201);
-      for (const [other, detail = ''] of refused) {
-        const fault = { pointer: '/url', detail };
-        expectInvalid(await app.post(PATH, { ...HOOK, url: other }, { token }), PATH, fault);
-        const path = `${PATH}/${body._id}`;
-        expectInvalid(await app.patch(path, { url: other }, { token }), path, fault);
-        expect((await app.get(path, { token })).body.url).toBe(url);
-      }
+it.each<[string, TestAppOptions, taken: string[], refused: string[][]]>([
+  [
+    'must be public, and a name is refused in the same words whether it is internal or unknown',
+    { env: { WEBHOOK_ALLOW_PRIVATE: 'false' } },
+    [HTTP, HTTPS],
+    [PRIVATE, 'http://localhost:3000', 'https://nowhere.invalid'].map(notPublic),
+  ],
+  ['must be https in production', { env: { NODE_ENV: 'production' } }, [HTTPS], [notHttps(HTTP)]],
+  [
+    'must be https and public if an application says nothing of targets',
+    { root: rootOf(PostsModule, NotificationsModule.forRoot({ worker: false })) },
+    [HTTPS],
+    [notHttps(HTTP), notPublic('https://127.0.0.1:9/hook')],
+  ],
+])('the target of a subscription %s', async (_what, { env, root }, taken, refused) => {
+  await using app = await createTestApp({ root, env: { WORKER: 'off', ...env } });
+  for (const url of taken) {
+    const { status, body } = await app.post(PATH, { ...HOOK, url }, { token });
+    expect(status).toBe(201);
+    for (const [other, detail = ''] of refused) {
+      const fault = { pointer: '/url', detail };
+      expectInvalid(await app.post(PATH, { ...HOOK, url: other }, { token }), PATH, fault);
+      const path = `${PATH}/${body._id}`;
+      expectInvalid(await app.patch(path, { url: other }, { token }), path, fault);
+      expect((await app.get(path, { token })).body.url).toBe(url);
     }
-  });
+  }
 });
