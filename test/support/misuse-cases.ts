@@ -1,16 +1,6 @@
 import { Schema } from 'mongoose';
-import {
-  anyOf,
-  claim,
-  currentTenant,
-  IsFlag,
-  IsListOf,
-  IsText,
-  IsTimestamp,
-  IsWholeNumber,
-  routeParam,
-  schemaOf,
-} from '../../src/index.js';
+import * as f from '../../src/common/fields/index.js';
+import { anyOf, claim, currentTenant, routeParam } from '../../src/index.js';
 import { INDEX_CASES, LIST_INDEX_CASES } from './index-misuse-cases.js';
 import { KIND_CASES } from './kind-misuse-cases.js';
 import * as wrong from './misused-classes.js';
@@ -29,7 +19,7 @@ const MEMBERS = 'guards, decorators, summary, response, errors, unstored';
 const tenant = { tenant: currentTenant };
 const isolationFields = { all: tenant };
 const inputWith = (fields: Fields) => withFields(class {}, fields);
-const withField = (fields: object) => ({ schema: schemaOf(Note).add(fields) });
+const withField = (fields: object) => ({ schema: f.schemaOf(Note).add(fields) });
 const unvalidated = (field: string, of: string) =>
   `the field "${field}" of ${of} has no validation. Decorate it with @IsText() or its like, or with class-validator.`;
 const notHeld = (field: string, kind: string, type: string) =>
@@ -46,7 +36,7 @@ const archive = (field: string, change: object = {}) => ({
   archive: { field },
   ...change,
 });
-const due = (options: object) => ({ schema: schemaOf(Note).add({ due: { type: Date, ...options } }) });
+const due = (options: object) => ({ schema: f.schemaOf(Note).add({ due: { type: Date, ...options } }) });
 const ended = (isolationFields: object) => archive('deletedAt', { isolationFields });
 
 const twice = (parameter: string) =>
@@ -71,7 +61,7 @@ const ARCHIVE_CASES: MisuseCases = {
   'archive.field names "deletedAt", which the input class, visible or isolationFields name as well. Choose another field.':
     [
       archive('deletedAt', {
-        input: withFields(class extends NoteInput {}, { deletedAt: IsTimestamp({ optional: true }) }),
+        input: withFields(class extends NoteInput {}, { deletedAt: f.IsTimestamp({ optional: true }) }),
       }),
       archive('deletedAt', { visible: { deletedAt: null } }),
       ended({ create: { deletedAt: currentTenant } }),
@@ -138,10 +128,10 @@ export const CASES: Readonly<Record<string, MisuseCases>> = {
     [unvalidated('mood', 'Initialised')]: { input: { create: NoteInput, update: wrong.Initialised } },
     'Keeping has a field "updatedAt", which the service sets itself. Remove it.': { input: wrong.Keeping },
     'the input field "text" is a list, which Note.text, of the schema type String, cannot hold.': {
-      input: inputWith({ text: IsListOf(IsText({ max: 5 }), { max: 5 }) }),
+      input: inputWith({ text: f.IsListOf(f.IsText({ max: 5 }), { max: 5 }) }),
     },
-    [notHeld('text', 'boolean', 'String')]: { input: inputWith({ text: IsFlag() }) },
-    [notHeld('deletedAt', 'integer', 'Date')]: { input: inputWith({ deletedAt: IsWholeNumber() }) },
+    [notHeld('text', 'boolean', 'String')]: { input: inputWith({ text: f.IsFlag() }) },
+    [notHeld('deletedAt', 'integer', 'Date')]: { input: inputWith({ deletedAt: f.IsWholeNumber() }) },
     ...of('writeOnly', {
       ' must be a list of input fields.': 'text',
       ' names "txt", which is not an input field.': ['txt'],

@@ -11,6 +11,7 @@ import {
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { IsInt, Max } from 'class-validator';
+import * as f from '../../src/common/fields/index.js';
 import {
   type Changes,
   conditionOf,
@@ -22,11 +23,6 @@ import {
   CurrentQuery,
   CurrentScope,
   hasRole,
-  IsFlag,
-  IsListOf,
-  IsOneOf,
-  IsText,
-  IsWholeNumber,
   listOf,
   pageOf,
   type PageQuery,
@@ -36,15 +32,15 @@ import {
 import { OF_TENANT, resource } from './resource.js';
 
 class PhotoInput {
-  @IsText({ max: 40 }) title!: string;
-  @IsText({ max: 40, optional: true }) price?: string;
+  @f.IsText({ max: 40 }) title!: string;
+  @f.IsText({ max: 40, optional: true }) price?: string;
 }
-const bytes = IsWholeNumber({ optional: true });
+const bytes = f.IsWholeNumber({ optional: true });
 const photos = resource({
   name: 'photos',
   fields: PhotoInput,
   ...OF_TENANT,
-  kept: { ...OF_TENANT.kept, bytes, place: IsText({ max: 20, optional: true }) },
+  kept: { ...OF_TENANT.kept, bytes, place: f.IsText({ max: 20, optional: true }) },
   query: { filter: ['title'], sort: ['title'] },
   rules: { price: { write: hasRole('sales') } },
 });
@@ -56,24 +52,24 @@ enum Order {
 }
 class Recent {
   @IsInt() @Max(50) limit = 10;
-  @IsListOf(IsText({ max: 10 }), { max: 2, optional: true }) tags?: string[];
-  @IsFlag({ optional: true }) exact?: boolean;
-  @IsOneOf(Order, { optional: true }) order?: Order;
-  @IsText({ max: 5, example: 'tea' }) word!: string;
+  @f.IsListOf(f.IsText({ max: 10 }), { max: 2, optional: true }) tags?: string[];
+  @f.IsFlag({ optional: true }) exact?: boolean;
+  @f.IsOneOf(Order, { optional: true }) order?: Order;
+  @f.IsText({ max: 5, example: 'tea' }) word!: string;
 }
 class Filed {
-  @IsFlag({ optional: true }) archived?: boolean;
+  @f.IsFlag({ optional: true }) archived?: boolean;
 }
 class Word {
-  @IsText({ max: 9 }) word!: string;
+  @f.IsText({ max: 9 }) word!: string;
 }
 class Device {
-  @IsText({ max: 10, description: 'Name of the device' }) 'X-Device'!: string;
-  @IsWholeNumber({ max: 9, optional: true }) 'X-Copies'?: number;
-  @IsListOf(IsWholeNumber(), { max: 3, optional: true }) 'X-Sizes'?: number[];
+  @f.IsText({ max: 10, description: 'Name of the device' }) 'X-Device'!: string;
+  @f.IsWholeNumber({ max: 9, optional: true }) 'X-Copies'?: number;
+  @f.IsListOf(f.IsWholeNumber(), { max: 3, optional: true }) 'X-Sizes'?: number[];
 }
 class Place {
-  @IsText({ max: 20 }) place!: string;
+  @f.IsText({ max: 20 }) place!: string;
   @bytes bytes?: number;
 }
 

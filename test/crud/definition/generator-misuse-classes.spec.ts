@@ -1,16 +1,8 @@
 import { Controller, Get, type Type } from '@nestjs/common';
 import { Prop, Schema } from '@nestjs/mongoose';
 import { Types } from 'mongoose';
-import {
-  CrudController,
-  CrudModule,
-  crudOptions,
-  CrudService,
-  currentTenant,
-  IsListOf,
-  IsNested,
-  IsReference,
-} from '../../../src/index.js';
+import * as f from '../../../src/common/fields/index.js';
+import { CrudController, CrudModule, crudOptions, CrudService, currentTenant } from '../../../src/index.js';
 import { cycle, type MisuseCases } from '../../support/misused-classes.js';
 import { resource as made, type Outline } from '../../support/resource.js';
 import { createResourceApp } from '../../support/resource-app.js';
@@ -153,14 +145,14 @@ describe('the class that @IsReference() names', () => {
   @Schema({ timestamps: true })
   class Subcategory extends Category {}
   const subcategories: Options = { ...categories, entity: Subcategory, name: 'subcategories' };
-  const one = IsReference(() => Category);
+  const one = f.IsReference(() => Category);
   class Place {
     @one one!: string;
   }
   const referring = (name: string, path: string, to: Type<object>) =>
     made({
       name,
-      fields: { one, many: IsListOf(one, { max: 3 }), inner: IsNested(() => Place) },
+      fields: { one, many: f.IsListOf(one, { max: 3 }), inner: f.IsNested(() => Place) },
       references: { [path]: { to } },
     });
   const below = (name: string, entity: Type<object>) => {

@@ -2,33 +2,28 @@ import { Body, Param } from '@nestjs/common';
 import { Prop } from '@nestjs/mongoose';
 import { ApiProperty } from '@nestjs/swagger';
 import { Schema } from 'mongoose';
+import * as f from '../../../src/common/fields/index.js';
 import {
   CrudAction,
   CrudController,
   CrudModule,
   CurrentScope,
-  IsListOf,
-  IsNested,
-  IsReference,
-  IsText,
-  IsWholeNumber,
-  type JsonSchema,
   type TenantScope,
 } from '../../../src/index.js';
 import { feature, resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
 
 class Edition {
-  @IsText({ max: 100 }) publisher!: string;
-  @IsReference(() => books.entity, { optional: true }) after?: string;
-  @IsWholeNumber({ optional: true }) year?: number;
+  @f.IsText({ max: 100 }) publisher!: string;
+  @f.IsReference(() => books.entity, { optional: true }) after?: string;
+  @f.IsWholeNumber({ optional: true }) year?: number;
 }
 class Reprint {
-  @IsNested(() => Edition) edition!: Edition;
+  @f.IsNested(() => Edition) edition!: Edition;
 }
 const books = resource({
   name: 'books',
-  fields: { first: IsNested(() => Edition), last: IsNested(() => Edition, { optional: true }) },
+  fields: { first: f.IsNested(() => Edition), last: f.IsNested(() => Edition, { optional: true }) },
   kept: { shelf: Prop({ type: String }) },
   isolationFields: { all: { shelf: Object.assign(() => 'front', { anonymous: true }) } },
 });
@@ -55,16 +50,16 @@ class BooksController extends CrudController(books) {
 
 /** An entry with a member that only the server sets, and one that clients only send. */
 class Line {
-  @IsText({ max: 20 }) name!: string;
-  @Prop({ type: String, required: true, select: false }) @IsText({ max: 20 }) code!: string;
+  @f.IsText({ max: 20 }) name!: string;
+  @Prop({ type: String, required: true, select: false }) @f.IsText({ max: 20 }) code!: string;
   @Prop({ type: String, default: 'open' }) state?: string;
 }
 class SheetView {
-  @IsListOf(() => Line, { max: 5 }) lines!: Line[];
+  @f.IsListOf(() => Line, { max: 5 }) lines!: Line[];
 }
-const fields = { title: IsText({ max: 20 }), lines: IsListOf(() => Line, { max: 5 }) };
+const fields = { title: f.IsText({ max: 20 }), lines: f.IsListOf(() => Line, { max: 5 }) };
 
-let schemas: Record<string, JsonSchema>;
+let schemas: Record<string, f.JsonSchema>;
 let paths: Record<string, { post: object }>;
 const app = useResourceApp(
   CrudModule.forFeature(books, { controller: BooksController }),

@@ -1,22 +1,14 @@
 import { Prop } from '@nestjs/mongoose';
-import {
-  IsDecimal,
-  IsListOf,
-  IsNested,
-  IsNumber,
-  IsReference,
-  IsText,
-  IsTimestamp,
-} from '../../../src/index.js';
+import * as f from '../../../src/common/fields/index.js';
 import { feature, resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
 
 class Size {
-  @IsNumber({ min: -10, max: 10, optional: true }) width?: number;
+  @f.IsNumber({ min: -10, max: 10, optional: true }) width?: number;
 }
 class Words {
-  @IsText({ max: 9 }) text!: string;
-  @IsListOf(IsText({ max: 9 }), { max: 9 }) get words() {
+  @f.IsText({ max: 9 }) text!: string;
+  @f.IsListOf(f.IsText({ max: 9 }), { max: 9 }) get words() {
     return this.text.split(' ');
   }
 }
@@ -29,12 +21,12 @@ describe('a list as CSV', () => {
     feature({
       name: 'wares',
       fields: {
-        name: IsText({ max: 50 }),
-        amount: IsNumber({ min: -100, max: 100, ...optional }),
-        price: IsDecimal({ scale: 2, ...optional }),
-        due: IsTimestamp(optional),
-        tags: IsListOf(IsText({ max: 9 }), { max: 9, ...optional }),
-        size: IsNested(() => Size, optional),
+        name: f.IsText({ max: 50 }),
+        amount: f.IsNumber({ min: -100, max: 100, ...optional }),
+        price: f.IsDecimal({ scale: 2, ...optional }),
+        due: f.IsTimestamp(optional),
+        tags: f.IsListOf(f.IsText({ max: 9 }), { max: 9, ...optional }),
+        size: f.IsNested(() => Size, optional),
       },
       kept: { secret: Prop({ type: String, select: false, default: 'hidden' }) },
       query: { filter: ['name'], sort: ['name'] },
@@ -44,7 +36,7 @@ describe('a list as CSV', () => {
     feature({
       name: 'boxes',
       class: 'Box',
-      fields: { shelf: IsReference(() => shelves.entity) },
+      fields: { shelf: f.IsReference(() => shelves.entity) },
       references: { shelf: { to: shelves.entity } },
     }),
   );

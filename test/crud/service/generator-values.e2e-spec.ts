@@ -6,14 +6,7 @@ import mongoose, { Types } from 'mongoose';
 import { setTimeout as pause } from 'node:timers/promises';
 import { RecordNotFoundError } from '../../../src/common/errors/index.js';
 import { EntityEventPublisher } from '../../../src/common/events/index.js';
-import {
-  IsDecimal,
-  IsIdentifier,
-  IsListOf,
-  IsNested,
-  IsText,
-  IsWholeNumber,
-} from '../../../src/common/fields/index.js';
+import * as f from '../../../src/common/fields/index.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { feature, type Made, resource } from '../../support/resource.js';
 import { KEPT } from '../../support/whole-records.js';
@@ -23,25 +16,25 @@ const SECRET = 'known to the house only';
 const ID = '665f1c2ab7e3a90d4c8b0009';
 
 class Corner {
-  @IsText({ max: 9, optional: true }) x?: string;
-  @IsText({ max: 9, optional: true }) y?: string;
+  @f.IsText({ max: 9, optional: true }) x?: string;
+  @f.IsText({ max: 9, optional: true }) y?: string;
 }
 
 class Part {
-  @IsText({ max: 20, optional: true }) label?: string;
-  @IsIdentifier({ optional: true }) maker?: string;
-  @IsDecimal({ scale: 2, optional: true }) price?: string;
-  @IsNested(() => Corner, { optional: true }) corner?: Corner;
+  @f.IsText({ max: 20, optional: true }) label?: string;
+  @f.IsIdentifier({ optional: true }) maker?: string;
+  @f.IsDecimal({ scale: 2, optional: true }) price?: string;
+  @f.IsNested(() => Corner, { optional: true }) corner?: Corner;
   @Prop({ type: String, select: false, default: SECRET }) secret?: string;
 }
 
 class ThingInput {
-  @IsText({ max: 80 }) name!: string;
-  @IsWholeNumber({ min: 0, max: 100_000, optional: true }) counter?: number = 7;
-  @IsDecimal({ scale: 2, optional: true }) price?: string;
-  @IsNested(() => Part, { optional: true }) part?: Part;
-  @IsListOf(() => Part, { max: 5, optional: true }) parts?: Part[];
-  @IsListOf(IsIdentifier(), { max: 5, optional: true }) makers?: string[];
+  @f.IsText({ max: 80 }) name!: string;
+  @f.IsWholeNumber({ min: 0, max: 100_000, optional: true }) counter?: number = 7;
+  @f.IsDecimal({ scale: 2, optional: true }) price?: string;
+  @f.IsNested(() => Part, { optional: true }) part?: Part;
+  @f.IsListOf(() => Part, { max: 5, optional: true }) parts?: Part[];
+  @f.IsListOf(f.IsIdentifier(), { max: 5, optional: true }) makers?: string[];
 }
 
 /** Defaults that are the same for every record, as answers show them. */
@@ -65,7 +58,7 @@ const things = resource({
   },
 });
 
-const strict = (prop: object) => [Prop({ type: String, ...prop }), IsText({ max: 80, optional: true })];
+const strict = (prop: object) => [Prop({ type: String, ...prop }), f.IsText({ max: 80, optional: true })];
 const validator = (text: string) => text.length % 2 === 0;
 /** Records whose schema demands more than their class. */
 const stricts = resource({

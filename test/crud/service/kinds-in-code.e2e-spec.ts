@@ -11,14 +11,7 @@ import {
   patchOf,
   type CrudOptions,
 } from '../../../src/common/crud/index.js';
-import {
-  IsFlag,
-  IsListOf,
-  IsOneOf,
-  IsReference,
-  IsText,
-  IsWholeNumber,
-} from '../../../src/common/fields/index.js';
+import * as f from '../../../src/common/fields/index.js';
 import { CurrentScope, hasRole, scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { serviceIn, useResourceApp } from '../../support/resource-app.js';
 import { type Made, OF_TENANT, resource } from '../../support/resource.js';
@@ -28,26 +21,26 @@ const cased = (how: 'toUpperCase' | 'toLowerCase') =>
   Transform(({ value }) => (typeof value === 'string' ? `${value[how]()}!` : (value as unknown)));
 
 class PartInput {
-  @IsText({ max: 40 }) name!: string;
+  @f.IsText({ max: 40 }) name!: string;
 }
 class ScrewInput extends PartInput {
-  @cased('toUpperCase') @IsText({ max: 9 }) size!: string;
-  @IsOneOf(['wide', 'narrow']) form!: string;
-  @Prop({ unique: true }) @IsText({ max: 40 }) serial!: string;
-  @IsFlag({ default: false }) draft?: boolean;
-  @IsText({ max: 9, optional: true }) code?: string;
+  @cased('toUpperCase') @f.IsText({ max: 9 }) size!: string;
+  @f.IsOneOf(['wide', 'narrow']) form!: string;
+  @Prop({ unique: true }) @f.IsText({ max: 40 }) serial!: string;
+  @f.IsFlag({ default: false }) draft?: boolean;
+  @f.IsText({ max: 9, optional: true }) code?: string;
 }
 class NailInput extends PartInput {
-  @cased('toLowerCase') @IsText({ max: 9 }) size!: string;
-  @IsOneOf(['left', 'right']) form!: string;
-  @IsWholeNumber({ default: 3 }) rank?: number;
-  @IsText({ max: 9, optional: true }) hint?: string;
+  @cased('toLowerCase') @f.IsText({ max: 9 }) size!: string;
+  @f.IsOneOf(['left', 'right']) form!: string;
+  @f.IsWholeNumber({ default: 3 }) rank?: number;
+  @f.IsText({ max: 9, optional: true }) hint?: string;
 }
 class GlueInput extends PartInput {
-  @IsReference((): Type<object> => parts.entity, { optional: true }) fixes?: string;
-  @IsWholeNumber() volume!: number;
-  @IsText({ max: 9 }) colour!: string;
-  @IsListOf(IsText({ max: 9 }), { max: 3 }) uses!: string[];
+  @f.IsReference((): Type<object> => parts.entity, { optional: true }) fixes?: string;
+  @f.IsWholeNumber() volume!: number;
+  @f.IsText({ max: 9 }) colour!: string;
+  @f.IsListOf(f.IsText({ max: 9 }), { max: 3 }) uses!: string[];
 }
 
 const edit = ({ record }: { record: Made }) => {
@@ -79,7 +72,7 @@ class PartsService extends CrudService.for(parts) {
   }
 }
 class Size {
-  @IsText({ max: 9 }) size!: string;
+  @f.IsText({ max: 9 }) size!: string;
 }
 class PartsController extends CrudController(parts) {
   @CrudAction(parts, {

@@ -2,40 +2,31 @@
 import { Prop } from '@nestjs/mongoose';
 import fc from 'fast-check';
 import { Types } from 'mongoose';
-import {
-  IsFlag,
-  IsListOf,
-  IsOneOf,
-  IsText,
-  IsTimestamp,
-  IsWholeNumber,
-  schemaOf,
-} from '../../../src/index.js';
-import { currentTenant } from '../../../src/common/tenancy/index.js';
+import * as f from '../../../src/common/fields/index.js';
 import { NoteInput, NOWHERE } from '../../support/bulk.js';
 import { each, storedIn } from '../../support/records.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, acme, globex } from '../../support/tenants.js';
 import type { TestRequest } from '../../support/test-app.js';
-import { type Made, resource } from '../../support/resource.js';
+import { type Made, OF_TENANT, resource } from '../../support/resource.js';
 
 const SPARSE = { type: String, unique: true, sparse: true };
 
 class TicketInput {
-  @IsText({ min: 1, max: 40 }) title!: string;
-  @Prop(SPARSE) @IsText({ max: 40, optional: true }) sku?: string;
-  @IsFlag({ default: false }) done?: boolean;
-  @IsWholeNumber({ min: 0, optional: true }) count?: number;
-  @IsTimestamp({ optional: true }) dueAt?: Date;
-  @IsOneOf(['red', 'blue'], { default: 'red' }) colour?: string;
-  @IsListOf(IsText({ max: 5 }), { max: 2, optional: true }) tags?: string[];
-  @IsText({ max: 9, optional: true }) code?: string;
+  @f.IsText({ min: 1, max: 40 }) title!: string;
+  @Prop(SPARSE) @f.IsText({ max: 40, optional: true }) sku?: string;
+  @f.IsFlag({ default: false }) done?: boolean;
+  @f.IsWholeNumber({ min: 0, optional: true }) count?: number;
+  @f.IsTimestamp({ optional: true }) dueAt?: Date;
+  @f.IsOneOf(['red', 'blue'], { default: 'red' }) colour?: string;
+  @f.IsListOf(f.IsText({ max: 5 }), { max: 2, optional: true }) tags?: string[];
+  @f.IsText({ max: 9, optional: true }) code?: string;
 }
 
-const isolationFields = { all: { tenant: currentTenant } };
+const { isolationFields } = OF_TENANT;
 const tenant = Prop({ type: String });
 const tickets = resource({ name: 'tickets', fields: TicketInput, kept: { tenant }, isolationFields });
-tickets.schema = schemaOf(tickets.entity);
+tickets.schema = f.schemaOf(tickets.entity);
 // The schema asks for more than the body does.
 tickets.schema.path('count').validate({ validator: () => true, message: 'No.' });
 
@@ -53,11 +44,11 @@ const labels = resource({
 });
 
 const notes = resource({ name: 'notes', fields: NoteInput, kept: { sku: Prop(SPARSE) } });
-notes.schema = schemaOf(notes.entity);
+notes.schema = f.schemaOf(notes.entity);
 notes.schema.path('text').validate((text: string) => text !== 'refused', 'This text is refused.');
 
 const stamps = resource({ name: 'stamps', fields: NoteInput });
-stamps.schema = schemaOf(stamps.entity).pre('save', function () {
+stamps.schema = f.schemaOf(stamps.entity).pre('save', function () {
   this.set('sku', `saved ${String(this.get('text'))}`);
 });
 
