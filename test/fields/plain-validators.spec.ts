@@ -161,7 +161,14 @@ describe('plain decorators of class-validator', () => {
 const MOMENT = '2026-01-31T09:00:00.000Z';
 /** Values that the fields take. */
 const FITS: Readonly<Record<keyof Everything, readonly unknown[]>> = {
-  ...{ text: ['a', ''], length: ['ab'], lengths: ['ab'], notEmpty: ['a'], matches: ['red'], anyCase: ['Red'] },
+  ...{
+    text: ['a', ''],
+    length: ['ab'],
+    lengths: ['ab'],
+    notEmpty: ['a'],
+    matches: ['red'],
+    anyCase: ['Red'],
+  },
   ...{ matchesText: ['ab'], email: ['a@example.org'], url: ['https://example.org/'], ip: ['192.0.2.1'] },
   ...{ uuid: ['9b2f6f4e-6b0e-4c53-9d0c-4a5be7f0a111'], phone: ['+41446681800'], dateString: [MOMENT] },
   ...{ iso8601: [MOMENT], integer: [0, 7], bounded: [1, 5], min: [0.5], places: [1.25], positive: [0.1] },

@@ -67,7 +67,9 @@ const entityOf = (name: string, fields: Outline['fields'], kept: Fields) =>
   resource({ name, class: name, fields, kept }).entity;
 export const Textless = entityOf('Textless', {}, { other: Prop({ type: String }) });
 export const Listed = entityOf('Listed', {}, { text: Prop({ type: [String] }) });
-export const Owned = entityOf('Owned', class extends NoteInput {}, { owner: Prop({ type: String, required: true }) });
+export const Owned = entityOf('Owned', class extends NoteInput {}, {
+  owner: Prop({ type: String, required: true }),
+});
 export const Labelled = entityOf('Labelled', class extends NoteInput {}, { label: IsText({ max: 9 }) });
 export class NoHooks {
   create() {}

@@ -1,7 +1,13 @@
 /** @slow */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { type CryptoKey, exportSPKI, importJWK } from 'jose';
-import { type IssuerKey, issuerKey, issuerToken, type KeyServer, startKeyServer } from '../support/key-server.js';
+import {
+  type IssuerKey,
+  issuerKey,
+  issuerToken,
+  type KeyServer,
+  startKeyServer,
+} from '../support/key-server.js';
 import { expectInvalidToken, expectNoTenant, expectProblem } from '../support/problems.js';
 import { ACME, acme, forgedToken, GLOBEX, goodClaims, inSeconds, tokenOf } from '../support/tenants.js';
 import { createTestApp, type TestApp, type TestResponse, useTestApp } from '../support/test-app.js';
