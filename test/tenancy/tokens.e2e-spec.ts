@@ -205,6 +205,7 @@ describe('the tenant', () => {
     expectInvalid(await ofGlobex.send('POST', PATH + query, POST), PATH, fault);
     expectInvalid(await ofGlobex.send('PATCH', one + query, { title: 'Changed' }), one, fault);
     expectInvalid(await ofGlobex.send('DELETE', one + query), one, fault);
+    expectInvalid(await ofGlobex.send('POST', `${one}/restore${query}`), `${one}/restore`, fault);
     expect(await stored()).toEqual(before);
   });
 

@@ -280,6 +280,8 @@ it('binds a cursor of archived records to them and to their tenant', async () =>
   const models = archived.map(({ _id, deletedAt }) => ({ _id: String(_id), deletedAt: Number(deletedAt) }));
   const expected = selected(models, { conditions: [], sort: ['deletedAt'] });
   expect((await walkForward(list)).ids).toEqual(expected.map(({ _id }) => _id));
+  const { headers } = await app.get('/posts/api?archived=only&limit=5', { token: acme });
+  expect(linksOf(headers).next).toBe('/posts/api?offset=5&limit=5&archived=only');
   const cursor = await cursorOf(app, '/posts/api', query, acme);
   await refuses('/posts/api?archived=include&sort=deletedAt', cursor, { token: acme });
   await refuses('/posts/api?archived=only&sort=deletedAt', cursor, { token: globex });
