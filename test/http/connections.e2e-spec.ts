@@ -26,7 +26,7 @@ const accepted = async (of: TestApp) => ((await once(of.app.getHttpServer(), 'co
 /** More todos than the sockets between a client and the service can hold. */
 const storeTodos = (of: TestApp) => {
   const todo = { title: 'x', description: 'x'.repeat(10_000), createdAt: new Date() };
-  return of.database.collection('todos').insertMany(Array.from({ length: 1_500 }, () => ({ ...todo })));
+  return of.database.collection('todos').insertMany(Array.from({ length: 2_500 }, () => ({ ...todo })));
 };
 
 const app = useTestApp();

@@ -21,7 +21,7 @@ const BUSY_ON_SIGUSR2 = `--import=data:text/javascript,${encodeURIComponent(
 /** How long a slow client takes to send its next request. Unit: milliseconds. */
 const SLOW_MS = 700;
 /** More than the sockets between a client and the service can hold. */
-const RECORDS = 1_500;
+const RECORDS = 2_500;
 
 describe('SIGTERM', () => {
   const { uri, database } = useDatabase();

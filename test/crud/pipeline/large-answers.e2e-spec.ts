@@ -10,7 +10,7 @@ import { ACME, acme } from '../../support/tenants.js';
 import { type TestApp, useTestApp } from '../../support/test-app.js';
 
 /** More than the sockets between a client and the service can hold. */
-const RECORDS = 1_500;
+const RECORDS = 2_500;
 /** So many posts of 100 KB each. */
 const storePosts = (app: TestApp, count: number) => {
   const post = { content: 'x'.repeat(100_000), tenant: ACME, createdAt: new Date(), __v: 0 };
