@@ -62,11 +62,14 @@ beforeEach(async () => {
   server = app.app.getHttpServer() as Server;
   server.keepAliveTimeout = FOREVER_MS;
 });
-afterEach(() => clients.splice(0).forEach((client) => client.close()));
+afterEach(async () => {
+  clients.splice(0).forEach((client) => client.close());
+  await app.close();
+});
 
 /** Begins to close, and resolves when the server takes no more connections. */
 async function beginToClose(): Promise<{ ended: Promise<void> }> {
-  const ended = app.close();
+  const ended = app.app.close();
   await eventually(() => expect(server.listening).toBe(false));
   return { ended };
 }

@@ -68,8 +68,9 @@ export class TestApp {
     await Promise.all(collections.map((collection) => collection.deleteMany({})));
   }
 
-  /** Stops the service and removes its database. */
+  /** Stops the service, whatever its clients still wait for, and removes its database. */
   async close(): Promise<void> {
+    this.app.getHttpServer().closeAllConnections();
     await this.app.close();
     await this.database.dropDatabase();
     await this.client.close();
