@@ -1,15 +1,21 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { builtinModules } from 'node:module';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { buildBundles } from './build-if-missing.js';
 import { fail, readArguments } from './support/arguments.js';
 
 // The package of the generator contains the code that its entry points import, directly or not, and the types of its sources.
 const NAME = 'nestjs-mongo-crud';
 const EMBEDDED = 'nestjs-mongo-crud-embedded';
-const OUT = 'packages';
-const FOLDER = join(OUT, NAME);
 const GUIDE = 'docs/in-your-own-application.md';
 
 /** The entry points, by the subpath of the package. */
@@ -41,9 +47,15 @@ const LOADED = ['@fastify/static', 'pino-pretty', 'reflect-metadata', 'rxjs'];
 
 const root = readJson('package.json');
 
-readArguments(
-  `Usage: npm run pack\n\nWrites the packages of the generator, of the embedded database and of npm create to ${OUT}.`,
+const { values } = readArguments(
+  `Usage: npm run pack [-- --out FOLDER]
+
+Writes the packages of the generator, of the embedded database and of npm create to the folder packages, or to a new one.`,
+  { out: { type: 'string' } },
 );
+if (values.out && existsSync(values.out)) fail(`${values.out} exists already; name a new folder.`);
+const OUT = values.out ?? 'packages';
+const FOLDER = join(OUT, NAME);
 await buildBundles();
 const { default: ts } = await import('typescript');
 console.error('Writing the packages …');
@@ -197,7 +209,7 @@ function readme() {
 function pack(folder) {
   const { status, stdout } = spawnSync(
     'npm',
-    ['pack', '--json', '--ignore-scripts', '--pack-destination', OUT, `./${folder}`],
+    ['pack', '--json', '--ignore-scripts', '--pack-destination', OUT, resolve(folder)],
     { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], shell: process.platform === 'win32' },
   );
   if (status !== 0) process.exit(status ?? 1);

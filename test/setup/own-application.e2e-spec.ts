@@ -105,8 +105,10 @@ await close();
 type Template = 'esm' | 'cjs';
 
 const folders = {} as Record<Template, string>;
+const packages = mkdtempSync(join(tmpdir(), 'packages-'));
 beforeAll(() => {
-  const [generator = '', embedded = ''] = run('.', 'scripts/pack.js').trim().split('\n');
+  const packed = run('.', 'scripts/pack.js', '--out', join(packages, 'new'));
+  const [generator = '', embedded = ''] = packed.trim().split('\n');
   for (const type of ['esm', 'cjs'] as const) {
     const folder = (folders[type] = newApplication(type));
     install(folder, generator);
@@ -132,7 +134,7 @@ beforeAll(() => {
   }
 }, TOOLS_MS);
 afterAll(() => {
-  for (const folder of Object.values(folders)) rmSync(folder, { recursive: true });
+  for (const folder of [packages, ...Object.values(folders)]) rmSync(folder, { recursive: true });
 });
 
 /** Runs a script of Node and gives its output; throws it if the script fails. */
