@@ -4,7 +4,7 @@ import { EventEmitter2 } from '@nestjs/event-emitter';
 import { Types } from 'mongoose';
 import { EntityEventPublisher } from '../../../src/common/events/index.js';
 import type { EventRecord } from '../../../src/common/notifications/log/event-log.js';
-import { EventRecorder, MAX_WAITING } from '../../../src/common/notifications/log/event-recorder.js';
+import { EventRecorder, WAITING } from '../../../src/common/notifications/log/event-recorder.js';
 import { deliveriesOf, storedDeliveries, storeSubscriptions } from '../../support/deliveries.js';
 import { eventually } from '../../support/eventually.js';
 import { onEvent } from '../../support/on-event.js';
@@ -43,26 +43,28 @@ describe('the recording of events', () => {
   const expectDeliveries = (count: number) =>
     eventually(async () => expect(await deliveriesOf(app).countDocuments()).toBe(count));
 
-  it('delays no request, and holds a limited number of events in memory; the sweep records the others', async () => {
+  it('delays no request, and holds a limited number of events in memory, of a tenant half of it; the sweep records the others', async () => {
     const [calls, told] = [holdRecording(), onEvent(app, 'posts.afterCreate')];
-    const [publisher, emitter] = [
-      app.app.get(EntityEventPublisher, { strict: false }),
-      app.app.get(EventEmitter2),
-    ];
+    const publisher = app.app.get(EntityEventPublisher, { strict: false });
+    const emitter = app.app.get(EventEmitter2);
     await create();
     await publisher.drain();
     // The event of one post, over and over, until there is room for a few others.
     const [first] = told;
-    for (let waiting = 1; waiting < MAX_WAITING - 10; waiting++) emitter.emit('posts.afterCreate', first);
+    const ofOne = WAITING.maxPerClient;
+    for (let waiting = 1; waiting < ofOne - 10; waiting++) emitter.emit('posts.afterCreate', first);
     const posts = 21;
     await Promise.all(Array.from({ length: posts - 1 }, () => create()));
     // No hook waits, either.
     await publisher.drain();
     // The sweep holds one batch.
-    await eventually(() => expect(calls).toHaveBeenCalledTimes(MAX_WAITING + 1));
+    await eventually(() => expect(calls).toHaveBeenCalledTimes(ofOne + 1));
+    await create(globex);
+    await publisher.drain();
+    expect(calls).toHaveBeenCalledTimes(ofOne + 2);
     expect(await events().countDocuments()).toBe(0);
     letGo();
-    await eventually(async () => expect(await events().countDocuments()).toBe(posts), SWEPT_WITHIN_MS);
+    await eventually(async () => expect(await events().countDocuments()).toBe(posts + 1), SWEPT_WITHIN_MS);
     // Then there is room in memory again.
     await Promise.all(calls.mock.results.map(({ value }) => value as Promise<void>));
     const before = calls.mock.calls.length;

@@ -10,6 +10,7 @@ import type { Outbox } from '../../crud/index.js';
 import { Batches, Database, pause } from '../../database/index.js';
 import { OUTAGE } from '../../errors/index.js';
 import { type EntityEvent, entityEventName } from '../../events/index.js';
+import { FairShare, ownerAt } from '../../http/index.js';
 import { EventTypes } from '../event-types.js';
 import { NotificationCounters } from '../notification-metrics.js';
 import { EventLog, type NewEvent } from './event-log.js';
@@ -18,8 +19,8 @@ import { FanOut } from './fan-out.js';
 /** Maximum number of events to record together. */
 const MAX_BATCH = 200;
 
-/** Maximum number of events that wait to be recorded, each with its record; the sweep records any others. */
-export const MAX_WAITING = 500;
+/** Maximum number of events that wait to be recorded, each with its record, and of those of a tenant; the sweep records any others. */
+export const WAITING = { maxInAll: 500, maxPerClient: 250 };
 
 /** How often an outbox is checked, and the age at which an event counts as left behind. Unit: milliseconds. */
 const SWEEP_MS = 2_000;
@@ -43,6 +44,7 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
   private readonly recording = new Batches<NewEvent, unknown>((events) => this.append(events), {
     max: MAX_BATCH,
   });
+  private readonly waiting = new FairShare(WAITING);
   private readonly running = new Set<Promise<void>>();
 
   constructor(
@@ -82,12 +84,18 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
 
   private onEvent(outbox: Outbox, event: EntityEvent): void {
     // The sweep knows the owner.
-    if (event.owner === undefined || this.running.size >= MAX_WAITING) return;
+    if (event.owner === undefined) return;
+    const owner = ownerAt('', event.owner);
+    if (!this.waiting.isFree(owner)) return;
+    const leave = this.waiting.hold(owner, () => undefined);
     const done = this.record(outbox, [event])
       .catch((error: unknown) =>
         this.logger.warn({ ...OUTAGE, error, event: event.id }, 'An event waits for the sweep'),
       )
-      .finally(() => this.running.delete(done));
+      .finally(() => {
+        leave();
+        this.running.delete(done);
+      });
     this.running.add(done);
   }
 
