@@ -68,7 +68,9 @@ export function problemResponse(thrown: unknown, request: HttpRequest) {
     ...(error instanceof TooManyRequestsError && { limit: error.limit }),
     ...(error instanceof InvalidTokenError && { reason: error.reason }),
   };
-  if (status >= 500 && !isLoadShedding(error) && !rawOf(request).socket.destroyed) {
+  // Where nothing failed, the request's log line says why it was rejected.
+  const isShed = error instanceof OverloadedError || error instanceof ShuttingDownError;
+  if (status >= 500 && !isShed && !rawOf(request).socket.destroyed) {
     logger.error({ requestId: idOf(request), code: error.code, ...causeOf(error) }, error.detail);
   }
   const problem = toProblem(error, { path: pathOf(request), id: idOf(request) });
@@ -78,11 +80,6 @@ export function problemResponse(thrown: unknown, request: HttpRequest) {
     // As bytes: Fastify adds a charset to a string, a parameter that the media type does not have.
     body: Buffer.from(JSON.stringify(problem)),
   };
-}
-
-/** Whether nothing failed: the request's log line says why it was rejected. */
-function isLoadShedding(error: DomainError): boolean {
-  return error instanceof OverloadedError || error instanceof ShuttingDownError;
 }
 
 /** Full details for an error of the service itself, and the reason of a failing dependency. */

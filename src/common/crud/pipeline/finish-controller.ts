@@ -79,7 +79,9 @@ export function finishController(controller: Type<object>, definition: CrudDefin
     inherit(controller, route.handler, [
       RequestMapping({ method: route.method, path: route.path }),
       HttpCode(route.status),
-      route.reads && route.body !== 'query' ? ReadsQuery() : TakesQuery(...namesOf(route.query)),
+      route.reads && route.body !== 'query'
+        ? ReadsQuery()
+        : TakesQuery(...(route.query ? fieldsOf(route.query) : []).map(({ name }) => name)),
       RouteConfig({
         isStrict: route.consumes === undefined,
         ...(isBatch(route) && { batchBody: route.body as BatchBody }),
@@ -127,10 +129,6 @@ function checkRoutes(controller: Type<object>, routes: readonly Route[], fail: F
         `${at} has the method and path of "${other.handler}". Override that method, disable its action, or choose another path.`,
       );
   });
-}
-
-function namesOf(query: Type<object> | undefined): string[] {
-  return query ? fieldsOf(query).map(({ name }) => name) : [];
 }
 
 function statusOf(controller: Type<object>, { handler, status }: Route): number {

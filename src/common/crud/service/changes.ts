@@ -208,7 +208,7 @@ export function planChange(
     } else if (!isPlainObject(value)) {
       set[path] = value;
     } else if (field?.kind === 'nested' && field.nested && isPlainObject(before)) {
-      const members = membersOf(field.nested);
+      const members = new Map(fieldsOf(field.nested).map((one) => [one.name, one]));
       for (const [name, inner] of Object.entries(value)) {
         put(`${path}.${name}`, inner, members.get(name), before[name]);
       }
@@ -224,8 +224,4 @@ export function planChange(
       put(name, value, fields.get(name), (previous as Fields | undefined)?.[name]);
   }
   return { set, unset };
-}
-
-function membersOf(type: Type<object>): ReadonlyMap<string, FieldDescription> {
-  return new Map(fieldsOf(type).map((field) => [field.name, field]));
 }
