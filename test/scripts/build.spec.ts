@@ -17,8 +17,7 @@ function rejectsCode(bundle: string, ...flags: string[]): boolean | undefined {
     process.stderr.write(JSON.stringify({ refused: script.cachedDataRejected }));
     process.exit();`;
   writeFileSync(inCopy('program.js'), program);
-  const { PATH } = process.env;
-  const env = { PATH, PORT: '0', WORKER_PORT: '0', DATA_DIR: inCopy('data') };
+  const env = { PATH: process.env.PATH, PORT: '0', WORKER_PORT: '0', DATA_DIR: inCopy('data') };
   const { stderr } = runNode([...flags, 'program.js'], { cwd: copy.path, env });
   return (JSON.parse(stderr) as { refused?: boolean }).refused;
 }

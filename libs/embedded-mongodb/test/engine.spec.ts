@@ -74,6 +74,16 @@ describe('a sort', () => {
   it('ends with an error if the documents take too much memory', () => {
     expect(() => sort(Infinity, 1_000)).toThrow('Sort exceeded memory limit of 1000 bytes');
   });
+
+  it('returns a document once, although an index gives one twice that moves meanwhile', () => {
+    const { scan } = new Query(store, notes, { filter: doc({ n: { $lt: 3 } }) });
+    const met = [...scan.matches()];
+    scan.matches = function* () {
+      yield* [...met, ...met];
+    };
+    const records = [...sortMatches(scan, bySize, Infinity)].flatMap((match) => match?.record ?? []);
+    expect(records).toHaveLength(3);
+  });
 });
 
 describe('a document that an index refuses', () => {

@@ -1,4 +1,4 @@
-import { Decimal128, Double, Long, ObjectId } from 'bson';
+import { BSONRegExp, Decimal128, Double, Long, ObjectId } from 'bson';
 import { compileFilter } from '../src/query/filter.js';
 import { codeOf, doc } from './support/bson.js';
 
@@ -80,6 +80,7 @@ describe('compileFilter', () => {
     [{ a: { $type: true } }, 14],
     [{ a: { $type: [] } }, 9],
     [{ a: { $regex: '(' } }, 51091],
+    [{ a: { $regex: new BSONRegExp('a', 'i'), $options: 's' } }, 51075],
     [{ $expr: { $foo: 1 } }, 115],
     [{ $where: '1' }, 115],
     [{ a: { $near: [1, 1] } }, 115],

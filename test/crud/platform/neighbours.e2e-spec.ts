@@ -18,10 +18,11 @@ import { APP_FILTER, APP_GUARD, REQUEST } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
+import { CrudController, CrudModule } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { PLATFORMS, QuotaFilter, senderTo } from '../../support/platforms.js';
 import { RawConnection } from '../../support/raw-http.js';
-import { feature } from '../../support/resource.js';
+import { resource } from '../../support/resource.js';
 import { ACME, acme as token } from '../../support/tenants.js';
 
 @Controller({ path: 'notes', version: '1' })
@@ -31,7 +32,8 @@ class OldNotes {
   }
 }
 
-const memos = feature({ name: 'memos', bulk: true, disable: ['del'] });
+const MEMOS = resource({ name: 'memos', bulk: true, disable: ['del'] });
+const memos = CrudModule.forFeature(MEMOS);
 /** A controller whose paths end like those of a resource, and one of whose paths begins like them. */
 @Controller()
 class Archive {
@@ -233,9 +235,15 @@ describe('beside what an application has set up on its Fastify', () => {
 });
 
 it('a path that has its method in another version only is a 404 of createCrudApp', async () => {
-  await start(await PLATFORMS.createCrudApp({ controllers: [OldNotes] }), (started) =>
+  @Controller({ version: '1' })
+  class OldMemos extends CrudController(MEMOS) {}
+  const imports = [CrudModule.forFeature(MEMOS, { controller: OldMemos })];
+  await start(await PLATFORMS.createCrudApp({ imports, controllers: [OldNotes] }), (started) =>
     started.enableVersioning({ type: VersioningType.HEADER, header: 'X-Version', defaultVersion: '2' }),
   );
-  const count = (version: string) => send('GET', '/notes/count', undefined, { 'X-Version': version });
-  expect([(await count('2')).status, (await count('1')).status]).toEqual([200, 404]);
+  const statuses: number[] = [];
+  for (const path of ['/notes', '/memos'])
+    for (const version of ['1', '2'])
+      statuses.push((await send('GET', `${path}/count`, undefined, { 'X-Version': version })).status);
+  expect(statuses).toEqual([404, 200, 200, 404]);
 });

@@ -233,4 +233,17 @@ describe('a record with very many words', () => {
     expect(inserted.indexOf('small')).toBeLessThan(3);
     expect((await titles())[0]).toBe('large');
   });
+
+  it('leaves the database to others before the next one like it', async () => {
+    const sent = await commandsOf(app, async () => {
+      const large = [0, 20_000].map((first) =>
+        app.post('/books', { title: 'large', content: words(20_000, first) }),
+      );
+      await Promise.race(large);
+      await app.get('/books/count');
+      await Promise.all(large);
+    });
+    const names = sent.map(({ name }) => name).filter((name) => name.endsWith(' books'));
+    expect(names.map((name) => name === 'insert books')).toEqual([true, false, true]);
+  });
 });

@@ -223,6 +223,8 @@ export function describeConditions({ path, full, label, ...of }: CrudClient): vo
       for (const tags of ['0', '"0', '"0" "1"', 'W/0', ',', '*, "0"']) {
         const answers = [await get(id, tags), await patch(id, undefined, tags)];
         expect([tags, ...answers.map(({ body }) => body.errors as unknown)]).toEqual([tags, ...faults]);
+        // A cache would take that for the record.
+        expect(answers.map(({ headers }) => headers.get('etag'))).toEqual([null, null]);
       }
     });
 
