@@ -1,13 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { buildBundles } from './build-if-missing.js';
@@ -50,16 +42,15 @@ const root = readJson('package.json');
 const { values } = readArguments(
   `Usage: npm run pack [-- --out FOLDER]
 
-Writes the packages of the generator, of the embedded database and of npm create to the folder packages, or to a new one.`,
+Writes the packages of the generator, of the embedded database and of npm create to the folder packages, or to another one.`,
   { out: { type: 'string' } },
 );
-if (values.out && existsSync(values.out)) fail(`${values.out} exists already; name a new folder.`);
 const OUT = values.out ?? 'packages';
 const FOLDER = join(OUT, NAME);
 await buildBundles();
 const { default: ts } = await import('typescript');
 console.error('Writing the packages …');
-rmSync(OUT, { recursive: true, force: true });
+if (!values.out) rmSync(OUT, { recursive: true, force: true });
 mkdirSync(FOLDER, { recursive: true });
 // No import leads to ambient declarations.
 const ambient = 'src/common/fields/class-transformer-storage.d.ts';
