@@ -16,6 +16,6 @@ export default {
   globalSetup: './test/support/global-setup.js',
   globalTeardown: './test/support/global-teardown.js',
   setupFilesAfterEnv: ['./test/support/setup.js'],
-  // Some wait for processes and time limits now and then; where there is a MongoDB, it is the third at work.
-  maxWorkers: process.env.MONGODB_URI ? 2 : 3,
+  // More than two cores: they wait for processes, databases and time limits now and then, and slow ones most of the time.
+  maxWorkers: process.env.TESTS === 'slow' ? 4 : 3,
 };

@@ -12,14 +12,15 @@ const SELECTIONS = {
 module.exports = async function select(paths) {
   // Whoever names files or tests wants them.
   const isNamed = process.argv.slice(2).some((argument) => !argument.startsWith('-'));
-  const wanted = process.env.TESTS ?? (isNamed ? 'all' : 'quick');
+  const isAll = isNamed || process.env.npm_lifecycle_event === 'test:all';
+  const wanted = process.env.TESTS ?? (isAll ? 'all' : 'quick');
   const isSelected = SELECTIONS[wanted];
   if (!isSelected) throw new Error(`TESTS=${wanted} is unknown. Use ${Object.keys(SELECTIONS).join(', ')}.`);
   const filtered = paths.filter((path) => isSelected(parse(extract(readFileSync(path, 'utf8')))));
   if (wanted === 'quick')
     console.error(
       `${filtered.length} files, in four minutes on two free cores. ` +
-        `${paths.length - filtered.length} slow ones are left out: TESTS=all npm test runs everything.`,
+        `${paths.length - filtered.length} slow ones are left out: npm run test:all runs everything.`,
     );
   return { filtered };
 };
