@@ -200,6 +200,7 @@ describe('a field of one kind', () => {
   it('can be in a condition', () => {
     expect(conditionOf(parts, 'serial', 'eq', 'a')).toMatchObject({ values: ['a'] });
     expect(conditionOf(parts, 'kind', 'in', ['screw'])).toMatchObject({ values: ['screw'] });
+    expect(conditionOf(parts, 'kind', 'nin', ['nut'])).toMatchObject({ values: ['nut'] });
     expect(() => conditionOf(parts, 'serial', 'eq', undefined)).toThrow('the value is undefined');
   });
 });
