@@ -1,6 +1,7 @@
 /** @mongodb */
 import { CrudModule, IsText, schemaOf, scopeOf } from '../../../src/index.js';
 import { onEvent } from '../../support/on-event.js';
+import { passTime, releaseClock, stopClock } from '../../support/own-clock.js';
 import { expectInvalid } from '../../support/problems.js';
 import { plansOf } from '../../support/query-plans.js';
 import { recipes } from '../../support/recipes.js';
@@ -235,15 +236,16 @@ describe('a record with very many words', () => {
   });
 
   it('leaves the database to others before the next one like it', async () => {
+    stopClock('setTimeout');
     const sent = await commandsOf(app, async () => {
-      const large = [0, 20_000].map((first) =>
-        app.post('/books', { title: 'large', content: words(20_000, first) }),
-      );
-      await Promise.race(large);
-      await app.get('/books/count');
+      const contents = [words(20_000), words(20_000, 20_000)];
+      const large = contents.map((content) => app.post('/books', { title: 'large', content }));
+      await Promise.race(large).then(() => app.get('/books/count'));
+      // Longer than the first one took, and less than a call may.
+      passTime(3_000);
       await Promise.all(large);
-    });
+    }).finally(releaseClock);
     const names = sent.map(({ name }) => name).filter((name) => name.endsWith(' books'));
-    expect(names.map((name) => name === 'insert books')).toEqual([true, false, true]);
+    expect(names).toEqual(['insert books', expect.stringMatching('count|aggregate'), 'insert books']);
   });
 });
