@@ -6,9 +6,10 @@ import {
   Module,
   type ModuleMetadata,
 } from '@nestjs/common';
-import type { ModulesContainer } from '@nestjs/core';
+import { ModulesContainer } from '@nestjs/core';
 import { EventEmitterModule } from '@nestjs/event-emitter';
 import { getConnectionToken } from '@nestjs/mongoose';
+import type { Connection } from 'mongoose';
 import {
   CRUD_CONNECTION,
   DatabaseModule,
@@ -54,6 +55,7 @@ export interface CrudRootAsyncOptions {
 }
 
 const CRUD_ROOT_OPTIONS = Symbol('CrudRootOptions');
+const IMPORT_ONCE = 'Import it once, in the root module.';
 
 /** Provides the options to the modules that are made from them. */
 @Global()
@@ -62,7 +64,12 @@ class CrudRootOptionsModule {}
 
 @Global()
 @Module({})
-class CallersAndEventsModule {}
+class CallersAndEventsModule {
+  constructor(modules: ModulesContainer) {
+    const { length } = [...modules.values()].filter(({ metatype }) => metatype === CrudRootOptionsModule);
+    if (length > 1) throw new Error(`CrudModule.forRoot is imported ${length} times. ${IMPORT_ONCE}`);
+  }
+}
 
 const SECRET_BYTES = 32;
 
@@ -106,11 +113,10 @@ export function crudRoot({
   connectionName,
   ownsDatabase = false,
 }: CrudRootAsyncOptions & { ownsDatabase?: boolean }): DynamicModule[] {
-  const named = getConnectionToken(connectionName);
-  const alias = ownsDatabase
-    ? { provide: named, useExisting: getConnectionToken(CRUD_CONNECTION) }
-    : { provide: SHARED_CONNECTION, useExisting: named };
-  const aliases = connectionName === undefined ? [] : [alias];
+  const isNamed = connectionName !== undefined && !(ownsDatabase && connectionName === CRUD_CONNECTION);
+  const aliases = isNamed
+    ? [ownsDatabase ? ownConnection(connectionName) : sharedConnection(connectionName)]
+    : [];
   return [
     {
       module: CrudRootOptionsModule,
@@ -122,12 +128,33 @@ export function crudRoot({
   ];
 }
 
-const IMPORT_ONCE = 'Import it once, in the root module.';
+/** The generator's own connection, by another name. */
+function ownConnection(name: string): FactoryProvider<Connection> {
+  return {
+    provide: getConnectionToken(name),
+    inject: [getConnectionToken(CRUD_CONNECTION), ModulesContainer],
+    useFactory: (own: Connection, modules: ModulesContainer) => {
+      const givers = [...modules.values()].filter(({ providers }) => providers.has(getConnectionToken(name)));
+      if (givers.length === 1) return own;
+      throw new Error(
+        `CrudModule.forRoot: MongooseModule.forRoot has a connection by the connectionName "${name}", too. Choose another one, or leave out database to share it.`,
+      );
+    },
+  };
+}
 
-/** Stops the start of an application with several roots. */
-export function requireOneRoot(modules: ModulesContainer): void {
-  const { length } = [...modules.values()].filter(({ metatype }) => metatype === CrudRootOptionsModule);
-  if (length > 1) throw new Error(`CrudModule.forRoot is imported ${length} times. ${IMPORT_ONCE}`);
+/** A connection of the application's. */
+function sharedConnection(name: string): FactoryProvider<Connection> {
+  return {
+    provide: SHARED_CONNECTION,
+    inject: [{ token: getConnectionToken(name), optional: true }],
+    useFactory: (shared?: Connection) => {
+      if (shared) return shared;
+      throw new Error(
+        `CrudModule.forRoot: there is no connection by the connectionName "${name}". Import MongooseModule.forRoot with that connectionName.`,
+      );
+    },
+  };
 }
 
 function fromOptions<T>(useFactory: (options: CrudRootOptions) => T) {

@@ -24,7 +24,6 @@ import {
   crudRoot,
   type CrudRootAsyncOptions,
   type CrudRootOptions,
-  requireOneRoot,
   SHARED_MODULES,
 } from './crud-root.js';
 import { getCrudResourceToken, getCrudServiceToken } from './crud.tokens.js';
@@ -73,9 +72,7 @@ class CrudRegistryModule implements NestModule, OnModuleInit, BeforeApplicationS
     private readonly host: HttpAdapterHost,
     private readonly moduleRef: ModuleRef,
     private readonly modules: ModulesContainer,
-  ) {
-    requireOneRoot(modules);
-  }
+  ) {}
 
   /** Nest calls this before it registers routes; not in an application without a server, such as a worker. */
   configure(consumer: MiddlewareConsumer): void {

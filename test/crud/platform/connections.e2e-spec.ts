@@ -77,22 +77,56 @@ describe('the connections of an application and of the generator', () => {
   });
 });
 
-const root = () => CrudModule.forRoot({ database: { uri: freshDatabaseUri() } });
+const root = (connectionName?: string) =>
+  CrudModule.forRoot({ database: { uri: freshDatabaseUri() }, connectionName });
+
+/** Starts an application in both orders of its imports. */
+async function expectNoStart(roots: DynamicModule[], sentence: string) {
+  const inner = { module: class InnerModule {}, imports: [notes] };
+  const options = { logger: false, abortOnError: false } as const;
+  for (const imports of [
+    [...roots, inner],
+    [inner, notes, ...roots.toReversed()],
+  ]) {
+    const start = NestFactory.create({ module: class RootModule {}, imports }, options);
+    await expect(start).rejects.toThrow(sentence);
+  }
+}
 
 it.each([
   ['nowhere', []],
   ['2 times', [root(), root()]],
 ])('an application that imports forRoot %s is told so at its start', async (times, roots) => {
-  const inner = { module: class InnerModule {}, imports: [notes] };
   const sentence = `CrudModule.forRoot is imported ${times}. Import it once, in the root module.`;
-  const options = { logger: false, abortOnError: false } as const;
-  for (const imports of [
-    [...roots, inner],
-    [inner, notes, ...roots],
-  ]) {
-    const start = NestFactory.create({ module: class RootModule {}, imports }, options);
-    await expect(start).rejects.toThrow(sentence);
-  }
+  await expectNoStart(roots, sentence);
+});
+
+it('an application that imports forRoot twice, without a resource, is told so at its start', async () => {
+  const module = { module: class RootModule {}, imports: [root(), root()] };
+  const start = NestFactory.create(module, { logger: false, abortOnError: false });
+  await expect(start).rejects.toThrow('CrudModule.forRoot is imported 2 times.');
+});
+
+it.each(['shop', getConnectionToken()])('a connection by the name %s is of one owner', async (name) => {
+  const opened: Connection[] = [];
+  const connectionFactory = (connection: Connection) => {
+    opened.push(connection);
+    return connection;
+  };
+  const options = { connectionName: name, connectionFactory, lazyConnection: true };
+  const theirs = MongooseModule.forRoot(freshDatabaseUri(), options);
+  await expectNoStart(
+    [root(name), theirs],
+    `CrudModule.forRoot: MongooseModule.forRoot has a connection by the connectionName "${name}", too.`,
+  );
+  for (const connection of opened) await connection.close();
+});
+
+it('an application that shares a connection that it does not have is told so at its start', async () => {
+  await expectNoStart(
+    [CrudModule.forRoot({ connectionName: 'shop' })],
+    'CrudModule.forRoot: there is no connection by the connectionName "shop".',
+  );
 });
 
 it('an application on a server of another kind is told so at its start', async () => {
