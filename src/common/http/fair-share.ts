@@ -133,20 +133,25 @@ export class FairShare {
   }
 
   slotFor(owner: Owner, size = 1): QueuedSlot {
-    let taken: Piece | undefined;
+    let piece: Piece | undefined;
     return {
       take: (start) => {
-        taken = { parties: this.partiesOf(owner), start, size };
-        this.take(taken);
+        piece = { parties: this.partiesOf(owner), start, size };
+        if (piece.parties[2].waiting.size === 0 && this.mayRun(piece)) run(piece, false);
+        else wait(piece);
       },
       resize: (to) => {
-        size = to;
-        if (taken) this.resize(taken, to);
+        if (!piece) return;
+        use(piece.parties, to - piece.size);
+        piece.size = to;
+        this.runNext();
       },
       leave: () => {
-        const left = taken;
-        taken = undefined;
-        if (left) this.leave(left);
+        if (!piece) return;
+        if (piece.parties[2].waiting.has(piece)) stopWaiting(piece);
+        else use(piece.parties, -piece.size);
+        piece = undefined;
+        this.runNext();
       },
     };
   }
@@ -181,14 +186,17 @@ export class FairShare {
     if (tooMany && used >= maxPerClient) throw tooMany(maxPerClient);
     if (this.running >= maxInAll) {
       const most = tooMany ? mostBeside(parties) : this.all.largest()?.largest();
-      if (!takeBack(most) && tooMany) throw new OverloadedError();
+      const newest = [...(most?.held ?? [])].at(-1);
+      if (!newest && tooMany) throw new OverloadedError();
+      newest?.release();
+      newest?.giveUp();
     }
     const release = () => {
-      if (held.delete(slot)) for (const party of parties) party.used -= 1;
+      if (held.delete(slot)) use(parties, -1);
     };
     const slot = { release, giveUp };
     held.add(slot);
-    for (const party of parties) party.used += 1;
+    use(parties, 1);
     return release;
   }
 
@@ -196,30 +204,6 @@ export class FairShare {
     const shareOf = (share: number) => (this.limits.hasShares ? share : 1);
     const party = this.all.member(group, shareOf(isTenant({ group, client }) ? SHARE : SHARE_OF_NETWORKS));
     return [this.all, party, party.member(client, shareOf(SHARE))];
-  }
-
-  private take(piece: Piece): void {
-    const [all, group, client] = piece.parties;
-    if (client.waiting.size === 0 && this.mayRun(piece)) return run(piece, false);
-    // A promise keeps what the request has in AsyncLocalStorage: whoever leaves a slot may be in a unit of work.
-    const { start } = piece;
-    void new Promise<void>((resolve) => (piece.start = resolve)).then(start);
-    for (const party of piece.parties) party.waiting.add(piece);
-    all.turns.add(group);
-    group.turns.add(client);
-  }
-
-  private leave(piece: Piece): void {
-    if (piece.parties[2].waiting.has(piece)) stopWaiting(piece);
-    else for (const party of piece.parties) party.used -= piece.size;
-    this.runNext();
-  }
-
-  private resize(piece: Piece, size: number): void {
-    const isRunning = !piece.parties[2].waiting.has(piece);
-    if (isRunning) for (const party of piece.parties) party.used += size - piece.size;
-    piece.size = size;
-    this.runNext();
   }
 
   private runNext(): void {
@@ -259,13 +243,25 @@ export class FairShare {
   }
 }
 
+function use(parties: Piece['parties'], size: number): void {
+  for (const party of parties) party.used += size;
+}
+
 function run({ parties, start, size }: Piece, waited: boolean): void {
   const now = performance.now();
-  for (const party of parties) {
-    party.beginTurn(now, waited);
-    party.used += size;
-  }
+  for (const party of parties) party.beginTurn(now, waited);
+  use(parties, size);
   start();
+}
+
+function wait(piece: Piece): void {
+  const [all, group, client] = piece.parties;
+  // A promise keeps what the request has in AsyncLocalStorage: whoever leaves a slot may be in a unit of work.
+  const { start } = piece;
+  void new Promise<void>((resolve) => (piece.start = resolve)).then(start);
+  for (const party of piece.parties) party.waiting.add(piece);
+  all.turns.add(group);
+  group.turns.add(client);
 }
 
 function stopWaiting(piece: Piece): void {
@@ -281,14 +277,6 @@ function mostBeside([all, own, client]: Piece['parties']): Party | undefined {
   if (group && group.used > own.used + 1) return group.largest();
   const most = own.largest();
   return most && most.used > client.used + 1 ? most : undefined;
-}
-
-/** Takes back the newest slot of a client; returns whether there is one. */
-function takeBack(client: Party | undefined): boolean {
-  const newest = [...(client?.held ?? [])].at(-1);
-  newest?.release();
-  newest?.giveUp();
-  return newest !== undefined;
 }
 
 /** Weight of the latest interval between turns in their average. */
@@ -330,8 +318,8 @@ class Party {
   member(name: string, share: number): Party {
     const now = performance.now();
     if (now - this.cleared > RECENT_MS) this.clear(now);
-    let member = this.members.get(name);
-    if (!member) this.members.set(name, (member = new Party(share)));
+    const member = this.members.get(name) ?? new Party(share);
+    this.members.set(name, member);
     member.seen = now;
     return member;
   }
