@@ -93,13 +93,7 @@ let unfinishedBytes = 0;
 class BodyBytes {
   length = 0;
   private chunks = 0;
-  private parts: Buffer[] = [];
-  /** Number of parts at the end that have not been joined. */
-  private fresh = 0;
-
-  get isEmpty(): boolean {
-    return this.parts.length === 0;
-  }
+  private readonly parts: Buffer[] = [];
 
   /** @throws MalformedRequestError if there are too many small chunks, since each also takes time */
   add(chunk: Buffer): void {
@@ -108,18 +102,13 @@ class BodyBytes {
     if (this.chunks > FREE_CHUNKS + this.length / MIN_CHUNK)
       throw new MalformedRequestError(errorMessages.tooManyChunks);
     this.parts.push(chunk);
-    this.fresh += 1;
-    if (this.fresh < MAX_PARTS) return;
-    this.parts.push(Buffer.concat(this.parts.splice(-MAX_PARTS)));
-    this.fresh = 0;
+    if (this.chunks % MAX_PARTS === 0) this.parts.push(Buffer.concat(this.parts.splice(-MAX_PARTS)));
   }
 
   /** Returns all bytes since the last call. */
   take(): Buffer {
-    const [first = Buffer.alloc(0)] = this.parts;
-    const bytes = this.parts.length > 1 ? Buffer.concat(this.parts) : first;
-    [this.parts, this.fresh] = [[], 0];
-    return bytes;
+    const [first = Buffer.alloc(0), ...others] = this.parts.splice(0);
+    return others.length === 0 ? first : Buffer.concat([first, ...others]);
   }
 }
 
@@ -127,39 +116,37 @@ class BodyBytes {
  * Reads a body to its end. When too many bytes wait for the rest of their bodies, the body that has been under way
  * longest gives way.
  *
- * @param done is called once: with the bytes, or with a BodyTooLargeError, MalformedRequestError or OverloadedError
+ * @throws BodyTooLargeError, MalformedRequestError, OverloadedError, or the error of the stream
  */
-function readBody(
-  payload: IncomingMessage,
-  limit: number,
-  done: (error: Error | null, body?: Buffer) => void,
-): void {
-  const received = new BodyBytes();
-  const giveUp = (error: Error) => {
-    stopReading(payload);
-    end(error);
-  };
-  const onData = (chunk: Buffer) => {
-    try {
-      unfinished.set(received, giveUp);
-      unfinishedBytes += chunk.length;
-      received.add(chunk);
-      if (received.length > limit) throw new BodyTooLargeError(limit);
-      makeRoom();
-    } catch (error) {
-      giveUp(error as Error);
-    }
-  };
-  const onEnd = () => end(null, received.take());
-  function end(error: Error | null, body?: Buffer): void {
-    payload.off('data', onData).off('end', onEnd).off('error', end);
-    if (unfinished.delete(received)) unfinishedBytes -= received.length;
-    // A stream of HTTP/2 ends only when it has been read.
-    if (error && !connectionOf(payload)) payload.resume();
-    done(error, body);
-  }
-  if (Number(payload.headers['content-length']) > limit) return end(new BodyTooLargeError(limit));
-  payload.on('data', onData).on('end', onEnd).on('error', end);
+function readBody(payload: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const received = new BodyBytes();
+    const onData = (chunk: Buffer) => {
+      try {
+        unfinished.set(received, giveUp);
+        unfinishedBytes += chunk.length;
+        received.add(chunk);
+        if (received.length > limit) throw new BodyTooLargeError(limit);
+        makeRoom();
+      } catch (error) {
+        giveUp(error as Error);
+      }
+    };
+    const onEnd = (error?: Error) => {
+      payload.off('data', onData).off('end', onEnd).off('error', onEnd);
+      if (unfinished.delete(received)) unfinishedBytes -= received.length;
+      if (!error) return resolve(received.take());
+      // A stream of HTTP/2 ends only when it has been read.
+      if (!connectionOf(payload)) payload.resume();
+      reject(error);
+    };
+    const giveUp = (error: Error) => {
+      stopReading(payload);
+      onEnd(error);
+    };
+    if (Number(payload.headers['content-length']) > limit) return onEnd(new BodyTooLargeError(limit));
+    payload.on('data', onData).on('end', onEnd).on('error', onEnd);
+  });
 }
 
 function makeRoom(): void {
@@ -179,29 +166,18 @@ declare module '../request/index.js' {
   }
 }
 
-/** Reads a body as JSON; undefined without bytes. See {@link readBody}. */
-export function readJson(
+/** Reads a body as JSON; undefined without bytes. @throws the errors of {@link readBody} and {@link parseJson} */
+export async function readJson(
   request: HttpRequest,
   payload: IncomingMessage,
   limit: number,
-  done: (error: Error | null, value?: unknown) => void,
-): void {
-  readBody(payload, limit, (error, bytes) => {
-    if (!bytes?.length) return done(error, undefined);
-    if (request.headers['idempotency-key'] !== undefined)
-      request.bodyHash = createHash('sha256').update(bytes).digest('hex');
-    const parse = () => {
-      let value: unknown;
-      try {
-        value = parseJson(bytes);
-      } catch (thrown) {
-        return done(thrown as Error);
-      }
-      done(null, value);
-    };
-    if (bytes.length < LARGE) parse();
-    else void nextTimeSlice().then(parse);
-  });
+): Promise<unknown> {
+  const bytes = await readBody(payload, limit);
+  if (bytes.length === 0) return undefined;
+  if (request.headers['idempotency-key'] !== undefined)
+    request.bodyHash = createHash('sha256').update(bytes).digest('hex');
+  if (bytes.length >= LARGE) await nextTimeSlice();
+  return parseJson(bytes);
 }
 
 /**
@@ -214,7 +190,8 @@ export function streamBody(payload: IncomingMessage): Readable {
   const flush = () => {
     clearImmediate(flushing);
     flushing = undefined;
-    if (received.isEmpty || body.push(received.take())) return;
+    const bytes = received.take();
+    if (bytes.length === 0 || body.push(bytes)) return;
     // After the end, stopping would stall the connection: its next request would never be read.
     if (!payload.readableEnded) stopReading(payload);
   };

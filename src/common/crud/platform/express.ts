@@ -73,10 +73,7 @@ export const readExpressBody: Handler = (request, response, next) => {
     return proceed(() => (isText ? parseJson(Buffer.from(body)) : body));
   }
   if (isLines) return proceed(() => streamBody(message));
-  readJson(request, message, bodyLimit, (error, value) => {
-    if (error) reject(error);
-    else proceed(() => value);
-  });
+  readJson(request, message, bodyLimit).then((value) => proceed(() => value), reject);
 };
 
 /** Express tags what it sends by its bytes. The response to a write is no representation that a condition may name. */

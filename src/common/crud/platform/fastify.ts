@@ -83,6 +83,6 @@ function readBodies(fastify: FastifyInstance, readsJson: boolean): void {
   fastify.addContentTypeParser(OWN_TYPE, (request, body, done) => {
     if (!types.has(request)) return done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE());
     if (request.routeOptions.config.batchBody === 'lines') return done(null, streamBody(body));
-    readJson(request, body, request.routeOptions.bodyLimit, done);
+    readJson(request, body, request.routeOptions.bodyLimit).then((value) => done(null, value), done);
   });
 }
