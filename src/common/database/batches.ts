@@ -112,6 +112,12 @@ export class Batches<Item, Result> {
   }
 }
 
+/** A function whose callers share what is under way: unlike {@link singleFlight}, also if it has begun before they ask. */
+export function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let underWay: Promise<Result> | undefined;
+  return () => (underWay ??= work().finally(() => (underWay = undefined)));
+}
+
 /** Carries out equal work once for all who have asked for it when it begins. They share the result. */
 export function singleFlight<Result>(options?: BatchOptions): Batches<() => Promise<Result>, Result> {
   return new Batches<() => Promise<Result>, Result>(async ([first, ...others]) => {

@@ -15,11 +15,6 @@ export const SHARED_CONNECTION = Symbol('SharedConnection');
  */
 export type DatabaseOptions = { uri: string } | { embeddedDir: string; name?: string } | { memory: true };
 
-/** The connection of the application's own. */
-interface SharedOptions {
-  shared: true;
-}
-
 /** The embedded database lacks files or its package, or its files are damaged: another attempt would fail, too. */
 export class UnusableDatabaseError extends Error {
   override readonly name = 'UnusableDatabaseError';
@@ -34,7 +29,8 @@ export class DatabaseServer {
   /** All that were started: one that this process runs, and handles of others' that this process must not end. */
   private readonly started: Promise<EmbeddedMongodb>[] = [];
 
-  constructor(private readonly options: DatabaseOptions | SharedOptions) {}
+  /** @param options the database, or that the generator shares a connection of the application's own */
+  constructor(private readonly options: DatabaseOptions | { shared: true }) {}
 
   /** Whether it is the embedded database, which can outlive its process. */
   get isEmbedded(): boolean {

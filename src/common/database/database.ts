@@ -9,6 +9,7 @@ import {
   reasonOf,
 } from '../errors/index.js';
 import { type BackgroundTask, BackgroundTasks, pause } from './background-tasks.js';
+import { shared } from './batches.js';
 import { prepareCollections, rejectReservedCollections } from './collections.js';
 import { DeadlineError, isTimeout, translateDatabaseError, unwrapped } from './database-errors.js';
 import { DatabaseMetrics } from './database-metrics.js';
@@ -43,8 +44,13 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Collections without which the others can be used. */
   private readonly ofResources = new Set<string>();
   private unindexed: ReadonlySet<string> = new Set();
-  private probing?: Promise<boolean>;
-  private pinging?: Promise<void>;
+  /** Whether the database answers a ping at once. Operations that end at the same time share one ping. */
+  private readonly isReachable = shared(() =>
+    withDeadline(this.sendPing(), PROBE_MS).then(
+      () => true,
+      () => false,
+    ),
+  );
 
   /** Options of every operation. Spread them into a new object for each: Mongoose writes into the options of a query. */
   readonly limits: { readonly maxTimeMS: number; readonly session?: mongo.ClientSession } = OPERATION_LIMITS;
@@ -185,24 +191,10 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /** Resolves when the database answers, or rejects within five seconds. Those who ask at the same time share a ping. */
-  ping(): Promise<void> {
-    this.pinging ??= this.call(() => this.sendPing()).finally(() => (this.pinging = undefined));
-    return this.pinging;
-  }
+  readonly ping = shared(() => this.call(() => this.sendPing()));
 
   private async sendPing(): Promise<void> {
     await this.connection.db?.command({ ping: 1, ...OPERATION_LIMITS });
-  }
-
-  /** Whether the database answers a ping at once. Operations that end at the same time share one ping. */
-  private isReachable(): Promise<boolean> {
-    this.probing ??= withDeadline(this.sendPing(), PROBE_MS)
-      .then(
-        () => true,
-        () => false,
-      )
-      .finally(() => (this.probing = undefined));
-    return this.probing;
   }
 
   /** Runs the embedded database whenever the process that ran it has ended, and has the driver find a lost one. */
@@ -231,24 +223,20 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     // By its address, without a socket time-out: an index may take long to build.
     const limits = { serverSelectionTimeoutMS: 2_000, connectTimeoutMS: 2_000 };
     const client = uri === undefined ? undefined : new mongoose.mongo.MongoClient(uri, limits);
-    let failed: ReadonlyMap<string, unknown>;
     try {
       await client?.connect();
       const database = client?.db() ?? this.connection.db;
       if (!database) throw new DatabaseUnavailableError();
-      failed = await prepareCollections(database, this.connection.models, this.ofResources);
+      const failed = await prepareCollections(database, this.connection.models, this.ofResources);
+      for (const [resource, error] of failed) {
+        if (this.unindexed.has(resource)) continue;
+        const told = { resource, reason: reasonOf(error) };
+        this.logger.error(told, 'An index cannot be built; until it is, the resource answers 503');
+      }
+      this.unindexed = new Set(failed.keys());
     } finally {
       await client?.close();
     }
-    for (const [resource, error] of failed) {
-      if (this.unindexed.has(resource)) continue;
-      const reason = reasonOf(error);
-      this.logger.error(
-        { resource, reason },
-        'An index cannot be built; until it is, the resource answers 503',
-      );
-    }
-    this.unindexed = new Set(failed.keys());
   }
 
   /** Builds the indexes that the database could not build, once their records or their rivals have gone. */

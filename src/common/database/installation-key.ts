@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectConnection } from '@nestjs/mongoose';
 import { type Connection, type Model, Schema } from 'mongoose';
+import { shared } from './batches.js';
 import { reserveCollection } from './collections.js';
 import { OPERATION_LIMITS } from './database-limits.js';
 import { CRUD_CONNECTION } from './database-server.js';
@@ -21,7 +22,6 @@ interface StoredKey {
 export class InstallationKey {
   private readonly keys: Model<StoredKey>;
   private known?: Buffer;
-  private loading?: Promise<Buffer>;
 
   constructor(
     @InjectConnection(CRUD_CONNECTION) connection: Connection,
@@ -41,12 +41,7 @@ export class InstallationKey {
   }
 
   /** Reads the key again, since the database may have been emptied or restored. Stores the known key if there is none. */
-  reload(): Promise<Buffer> {
-    this.loading ??= this.load().finally(() => (this.loading = undefined));
-    return this.loading;
-  }
-
-  private async load(): Promise<Buffer> {
+  readonly reload = shared(async () => {
     const query = this.keys
       .findByIdAndUpdate(
         ID,
@@ -56,5 +51,5 @@ export class InstallationKey {
       .lean();
     const { value } = await this.database.call(() => query.exec());
     return (this.known = value);
-  }
+  });
 }
