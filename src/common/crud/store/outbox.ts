@@ -45,13 +45,8 @@ export function withOutbox(schema: Schema, { events }: CrudDefinition): Schema {
  * Removes one entry from its record, and the whole member with the last one, so that the record leaves the index. Two
  * processes that each remove one of two entries leave an empty list, which disappears with the record's next event.
  */
-const withoutEntry = (id: string) => [
-  {
-    updateOne: {
-      filter: { [PENDING]: id, [OUTBOX]: { $size: 1 } },
-      update: { $unset: { [OUTBOX]: 1 } },
-    },
-  },
+const withoutEntry = ({ id }: EntityEvent) => [
+  { updateOne: { filter: { [PENDING]: id, [OUTBOX]: { $size: 1 } }, update: { $unset: { [OUTBOX]: 1 } } } },
   { updateOne: { filter: { [PENDING]: id }, update: { $pull: { [OUTBOX]: { _id: id } } } } },
 ];
 
@@ -87,29 +82,20 @@ interface Announced {
   readonly [OUTBOX]: readonly OutboxEntry[];
 }
 
+const deletedSchema = new Schema({ _id: String, resource: String }, { versionKey: false, strict: false });
+
 /** The announced deletions of all resources. */
 export const DELETED_MODEL: ModelDefinition = {
   name: 'DeletedRecord',
   collection: 'deleted_records',
-  schema: reserveCollection(
-    new Schema({ _id: String, resource: String }, { versionKey: false, strict: false }).index({
-      resource: 1,
-      at: 1,
-    }),
-  ),
+  schema: reserveCollection(deletedSchema.index({ resource: 1, at: 1 })),
 };
 
 const announcedId = (resource: string, id: unknown) => `${resource}/${String(id)}`;
 
-/** A settled event, and the record that it is about. */
-interface Settled {
-  readonly id: string;
-  readonly record: unknown;
-}
-
 /** The unsettled events of a resource: each in its record, by the write that it describes, or beside a deleted one. */
 export class Outbox {
-  private readonly settling: Batches<Settled, unknown>;
+  private readonly settling: Batches<EntityEvent, unknown>;
 
   constructor(
     private readonly model: Model<Fields>,
@@ -186,9 +172,7 @@ export class Outbox {
 
   /** Removes events from their records, whose revision and `updatedAt` do not change: they are never pending again. */
   async settle(events: readonly EntityEvent[]): Promise<void> {
-    const settled = events.flatMap(({ id, record }) =>
-      id === undefined ? [] : [{ id, record: (record as { _id?: unknown })._id }],
-    );
+    const settled = events.filter(({ id }) => id !== undefined);
     await Promise.all(settled.map((event) => this.settling.add(event)));
   }
 
@@ -231,16 +215,17 @@ export class Outbox {
     }
   }
 
-  private async takeOut(settled: readonly Settled[]): Promise<unknown[]> {
+  private async takeOut(settled: readonly EntityEvent[]): Promise<unknown[]> {
     const ids = settled.map(({ id }) => id);
     const options = { ...OPERATION_LIMITS, ordered: true, comment: COMMENT };
-    const updates = ids.flatMap(withoutEntry);
+    const updates = settled.flatMap(withoutEntry);
     const { matchedCount } = await this.database.call(() =>
       this.model.collection.bulkWrite(updates as never, options),
     );
     if (matchedCount === ids.length) return [];
     // Records have been deleted meanwhile, with events that had been pending.
-    const _id = { $in: settled.map(({ record }) => announcedId(this.definition.name, record)) };
+    const records = settled.map(({ record }) => announcedId(this.definition.name, (record as Fields)._id));
+    const _id = { $in: records };
     const taken = [
       { updateMany: { filter: { _id }, update: { $pull: { [OUTBOX]: { _id: { $in: ids } } } } } },
       { deleteMany: { filter: { _id, [OUTBOX]: { $size: 0 } } } },
