@@ -94,10 +94,8 @@ export class EntityEventPublisher {
   /** Called one by one, no listener can keep the event from another: `emitAsync` stops at the first that throws. */
   private listenersOf<Entity>(name: string): EntityListener<Entity>[] {
     const named = this.emitter.listeners(name) as EntityListener<Entity>[];
-    const any = this.emitter.listenersAny().map((listener): EntityListener<Entity> => {
-      return (event) => (listener as (name: string, event: EntityEvent<Entity>) => unknown)(name, event);
-    });
-    return [...named, ...any];
+    const any = this.emitter.listenersAny() as ((name: string, event: EntityEvent<Entity>) => unknown)[];
+    return [...named, ...any.map((listener) => (event: EntityEvent<Entity>) => listener(name, event))];
   }
 
   private async run<Entity>(name: string, event: EntityEvent<Entity>, listener: EntityListener<Entity>) {

@@ -23,8 +23,7 @@ export function prefersGzip(acceptEncoding = ''): boolean {
 
 /** The quality of the first of the names that is in the list. */
 function firstOf(list: ReadonlyMap<string, number>, names: readonly string[]): number | undefined {
-  const found = names.find((name) => list.has(name));
-  return found === undefined ? undefined : list.get(found);
+  return names.map((name) => list.get(name)).find((quality) => quality !== undefined);
 }
 
 /** Maximum number of entries that are read; no client has that many. */

@@ -107,7 +107,10 @@ export class StreamSlots {
    * @throws OverloadedError, TooManyRequestsError if it would not be free in time, or the client goes away
    */
   async largePage({ request, reply }: BatchRequest, bytes: number): Promise<PageSlot> {
-    const impatience = setInterval(() => this.endIdleReaders(), PATIENCE_MS);
+    const impatience = setInterval(() => {
+      const before = performance.now() - PATIENCE_MS;
+      for (const { since, giveUp } of this.readers) if (since <= before) giveUp();
+    }, PATIENCE_MS);
     const slot = await slotAside(this.memory, { request, reply }, Math.ceil(bytes / PIECE)).finally(() =>
       clearInterval(impatience),
     );
@@ -185,11 +188,6 @@ export class StreamSlots {
       clearTimeout(timer);
       end();
     }
-  }
-
-  private endIdleReaders(): void {
-    const before = performance.now() - PATIENCE_MS;
-    for (const { since, giveUp } of this.readers) if (since <= before) giveUp();
   }
 }
 

@@ -81,7 +81,7 @@ export class CrudStore<Entity> {
   private readonly plain: PlainChanges;
   /** Changes of one record run one at a time, by its identifier, and so do writes with much text to index, of all records. */
   private readonly queues = new Batches<() => Promise<unknown>, unknown>(
-    async ([write]) => [await write?.()],
+    (writes) => Promise.all(writes.map((write) => write())),
     { max: 1, patienceMs: CALL_DEADLINE_MS, pausesBetweenSteps: true },
   );
 

@@ -157,18 +157,13 @@ export function exactly(condition: StoreFilter): StoreFilter {
   return condition;
 }
 
-/** Whether a condition must reach the database unchanged. */
-function isExact(condition: StoreFilter): boolean {
-  return exact.has(condition);
-}
-
 /** Gives a query its filter. Mongoose casts it, except for exact conditions, whose values setters would change. */
 // Mongoose's own type parameters for a query with any result.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export function filtered<Q extends Query<any, any>>(query: Q, filter: StoreFilter): Q {
   const { $and = [], ...rest } = filter as { $and?: readonly StoreFilter[] };
-  const kept = $and.filter(isExact);
-  const others = $and.filter((condition) => !isExact(condition));
+  const kept = $and.filter((condition) => exact.has(condition));
+  const others = $and.filter((condition) => !exact.has(condition));
   query.setQuery({ ...rest, ...(others.length > 0 && { $and: others }) });
   if (kept.length === 0) return query;
   query.cast(query.model);
@@ -222,7 +217,7 @@ export function sharedLookups(
  */
 export function kindOf(filter: StoreFilter, how: object): string {
   const { $and = [] } = filter as { $and?: readonly StoreFilter[] };
-  const kind = { filter, exact: $and.map(isExact), how };
+  const kind = { filter, exact: $and.map((condition) => exact.has(condition)), how };
   // As the driver does: a member that is undefined is sent as null.
   const { buffer, byteOffset, length } = serialize(kind, {
     ignoreUndefined: false,
