@@ -47,16 +47,20 @@ declare module '../request/index.js' {
   }
 }
 
-type Resolve = (fields: IsolationFields) => Record<string, unknown>;
+/** Returns the value of an isolation field, or throws. */
+type ValueOf = (field: string, source: IsolationSource) => unknown;
+
+/** That of a scope which no field isolates. */
+const UNRESTRICTED: ValueOf = () => undefined;
 
 /** The records that a caller may read and write. Code makes it with {@link scopeOf} or {@link unrestrictedScope}. */
 export class TenantScope {
   // Makes the type nominal: an object literal is not a scope.
-  readonly #resolve: Resolve;
+  readonly #valueOf: ValueOf;
 
   constructor(
     readonly caller: TenantContext,
-    resolve: Resolve,
+    valueOf: ValueOf,
     /** Path parameters of the request; empty for a scope made in code. */
     readonly params: Readonly<Record<string, string>> = {},
     /** The request; undefined for a scope made in code. */
@@ -64,13 +68,13 @@ export class TenantScope {
     /** Travels with the scope, so that an override cannot lose it by leaving out an option. */
     readonly context: RequestContext = request ? contextOf(request) : {},
   ) {
-    this.#resolve = resolve;
+    this.#valueOf = valueOf;
   }
 
   /** The same scope with more context. */
   with(context: RequestContext): TenantScope {
     const { caller, params, request } = this;
-    return new TenantScope(caller, this.#resolve, params, request, { ...this.context, ...context });
+    return new TenantScope(caller, this.#valueOf, params, request, { ...this.context, ...context });
   }
 
   /**
@@ -79,48 +83,38 @@ export class TenantScope {
    * @throws UnauthenticatedError, TenantRequiredError or ClaimRequiredError if the caller lacks one
    */
   valuesOf(fields: IsolationFields): Record<string, unknown> {
-    return this.#resolve(fields);
+    const values: Record<string, unknown> = {};
+    for (const [field, source] of Object.entries(fields)) {
+      const { alternatives, exempts } = source;
+      // Code has no caller that a predicate could be about.
+      const isExempt = this.request && exempts && decide(exempts, this.caller);
+      if (isExempt || this.#valueOf === UNRESTRICTED) continue;
+      values[field] = alternatives?.map((set) => this.valuesOf(set)) ?? this.#valueOf(field, source);
+    }
+    return values;
   }
-}
-
-function mapFields(
-  fields: IsolationFields,
-  valueOf: (field: string, source: IsolationFields[string]) => unknown,
-): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([field, source]) => [field, valueOf(field, source)] as const),
-  );
 }
 
 /** The scope of one request. */
 export function scopeOfRequest(caller: TenantContext, request: HttpRequest): TenantScope {
   const params = request.params as Readonly<Record<string, string>>;
-  const resolve: Resolve = (fields) => {
-    const applied = Object.entries(fields).filter(([, { exempts }]) => !exempts || !decide(exempts, caller));
-    return mapFields(Object.fromEntries(applied), (_field, source) => {
-      if (source.alternatives) return source.alternatives.map(resolve);
-      const value = source(caller, { params, request });
-      if (value === undefined || value === null) throw new UnauthenticatedError(!source.identifies);
-      return value;
-    });
+  const valueOf = (_field: string, source: IsolationSource) => {
+    const value = source(caller, { params, request });
+    if (value === undefined || value === null) throw new UnauthenticatedError(!source.identifies);
+    return value;
   };
-  return new TenantScope(caller, resolve, params, request);
+  return new TenantScope(caller, valueOf, params, request);
 }
 
 /** Makes a scope in code: `service.create(scopeOf({ tenant }), input)`. A verb throws without the value of an isolation field. */
 export function scopeOf(values: Readonly<Record<string, unknown>>): TenantScope {
   const { tenant } = values;
   const caller = tenant === undefined ? ANONYMOUS : { ...ANONYMOUS, tenant: String(tenant) };
-  const resolve: Resolve = (fields) =>
-    mapFields(fields, (field, { alternatives }) => {
-      if (alternatives) return alternatives.map(resolve);
-      const value = Object.hasOwn(values, field) ? values[field] : undefined;
-      if (value !== undefined && value !== null) return value;
-      throw new Error(
-        `The scope has no "${field}", which isolates this action. Write scopeOf({ ${field} }).`,
-      );
-    });
-  return new TenantScope(caller, resolve);
+  return new TenantScope(caller, (field) => {
+    const value = Object.hasOwn(values, field) ? values[field] : undefined;
+    if (value !== undefined && value !== null) return value;
+    throw new Error(`The scope has no "${field}", which isolates this action. Write scopeOf({ ${field} }).`);
+  });
 }
 
 /**
@@ -129,7 +123,7 @@ export function scopeOf(values: Readonly<Record<string, unknown>>): TenantScope 
  * @param caller to report to hooks and events. @default nobody
  */
 export function unrestrictedScope(caller: TenantContext = ANONYMOUS): TenantScope {
-  return new TenantScope(caller, () => ({}));
+  return new TenantScope(caller, UNRESTRICTED);
 }
 
 /** Accepts no object that only looks like a scope, so that nothing runs unscoped by mistake. */
@@ -268,40 +262,34 @@ export function anyOf(...alternatives: readonly IsolationFields[]): IsolationFie
  * fields all the same.
  */
 export function unlessCaller(exempts: CallerPredicate, fields: IsolationFields): IsolationFields {
-  return mapFields(fields, (_field, inner) => {
+  const entries = Object.entries(fields).map(([field, inner]) => {
     const source: IsolationSource = (caller, request) => inner(caller, request);
-    return Object.assign(source, inner, { exempts, inner });
-  }) as IsolationFields;
+    return [field, Object.assign(source, inner, { exempts, inner })] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 /** The fields, with those of alternatives in their place. */
-export function flatFields(
-  fields: IsolationFields,
-): readonly (readonly [field: string, source: IsolationSource])[] {
-  return Object.entries(fields).flatMap(([field, source]) =>
-    source.alternatives ? source.alternatives.flatMap(flatFields) : [[field, source] as const],
-  );
+export function flatFields(fields: IsolationFields): [field: string, source: IsolationSource][] {
+  return Object.entries(fields).flatMap((entry) => entry[1].alternatives?.flatMap(flatFields) ?? [entry]);
 }
 
 /** The sets of fields that a read may be filtered by, whoever calls. */
-export function fieldSets(fields: IsolationFields): readonly (readonly string[])[] {
-  return Object.entries(fields).reduce<readonly (readonly string[])[]>(
-    (sets, [field, { alternatives, exempts }]) => {
-      const more = alternatives ? alternatives.flatMap(fieldSets) : [[field]];
-      const joined = sets.flatMap((set) => more.map((added) => [...set, ...added]));
-      return exempts ? [...joined, ...sets] : joined;
-    },
-    [[]],
-  );
+export function fieldSets(fields: IsolationFields): string[][] {
+  let sets: string[][] = [[]];
+  for (const [field, { alternatives, exempts }] of Object.entries(fields)) {
+    const more = alternatives?.flatMap(fieldSets) ?? [[field]];
+    const joined = sets.flatMap((set) => more.map((added) => [...set, ...added]));
+    sets = exempts ? [...joined, ...sets] : joined;
+  }
+  return sets;
 }
 
 /** Makes an {@link IsolationSource} of a path parameter, such as `routeParam('postId')`. It needs no token. */
-export const routeParam = byName((param) =>
-  Object.assign((_caller: TenantContext, { params }: IsolationRequest) => params[param], {
-    anonymous: true,
-    param,
-  }),
-);
+export const routeParam = byName((param) => {
+  const source: IsolationSource = (_caller, { params }) => params[param];
+  return Object.assign(source, { anonymous: true, param });
+});
 
 /** A request whose sender a guard of the application, such as one of Passport, has identified. */
 export interface SignedInRequest extends Pick<HttpRequest, 'headers'> {
