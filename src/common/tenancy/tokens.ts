@@ -7,7 +7,6 @@ import {
   jwtVerify,
   type JWTVerifyGetKey,
   type JWTVerifyOptions,
-  type JWTVerifyResult,
 } from 'jose';
 import { isObjectIdOrHexString } from 'mongoose';
 import {
@@ -42,35 +41,28 @@ const CLOCK_TOLERANCE_S = 30;
 
 /** Verifies JSON Web Tokens (RFC 7519) as RFC 8725 recommends: only the key source decides the algorithms. */
 export class TokenVerifier {
-  private readonly verify: (token: string) => Promise<JWTVerifyResult>;
+  private readonly keyOf: JWTVerifyGetKey;
+  private readonly required: JWTVerifyOptions;
   private readonly callers = new WeakMap<object, Promise<TenantContext>>();
 
   constructor(private readonly options: TokenVerifierOptions) {
-    const shared: JWTVerifyOptions = {
-      requiredClaims: ['exp'],
-      clockTolerance: CLOCK_TOLERANCE_S,
-      issuer: options.issuer,
-      audience: options.audience,
-    };
-    if (options.jwksUrl) {
-      const logger = new Logger('TokenVerifier');
-      // An issuer with a key URL usually has other applications, too.
-      if (!options.audience)
-        logger.warn(
-          'Neither JWT_AUDIENCE nor tokens.audience is set: tokens that were issued for other applications are accepted',
-        );
-      // Anyone who can change the keys on their way can sign tokens.
-      if (options.jwksUrl.protocol === 'http:')
-        logger.warn(
-          'The keys come from an http URL: keep the way to the key server out of the reach of others, or use https',
-        );
-      const keys = keySetAt(options.jwksUrl);
-      const algorithms = ['RS256', 'ES256', 'EdDSA'];
-      this.verify = (token) => jwtVerify(token, keys, { ...shared, algorithms });
-    } else {
-      const key = new TextEncoder().encode(options.secret);
-      this.verify = (token) => jwtVerify(token, key, { ...shared, algorithms: ['HS256'] });
-    }
+    const { secret, jwksUrl, issuer, audience } = options;
+    const key = new TextEncoder().encode(secret);
+    this.keyOf = jwksUrl ? keySetAt(jwksUrl) : () => key;
+    const algorithms = jwksUrl ? ['RS256', 'ES256', 'EdDSA'] : ['HS256'];
+    const clockTolerance = CLOCK_TOLERANCE_S;
+    this.required = { algorithms, requiredClaims: ['exp'], clockTolerance, issuer, audience };
+    const logger = new Logger('TokenVerifier');
+    // An issuer with a key URL usually has other applications, too.
+    if (jwksUrl && !audience)
+      logger.warn(
+        'Neither JWT_AUDIENCE nor tokens.audience is set: tokens that were issued for other applications are accepted',
+      );
+    // Anyone who can change the keys on their way can sign tokens.
+    if (jwksUrl?.protocol === 'http:')
+      logger.warn(
+        'The keys come from an http URL: keep the way to the key server out of the reach of others, or use https',
+      );
   }
 
   /** The caller of a request. Sub-requests share the token of the request around them, which is verified once. */
@@ -88,10 +80,12 @@ export class TokenVerifier {
    * @throws InvalidTokenError, InsufficientScopeError, or AuthenticationUnavailableError without the key set
    */
   private async authenticate(token: string): Promise<TenantContext> {
-    const { payload, protectedHeader } = await this.verify(token).catch((error: unknown) => {
-      if (error instanceof AuthenticationUnavailableError) throw error;
-      throw new InvalidTokenError(error instanceof errors.JOSEError ? error.code : 'UNREADABLE');
-    });
+    const { payload, protectedHeader } = await jwtVerify(token, this.keyOf, this.required).catch(
+      (error: unknown) => {
+        if (error instanceof AuthenticationUnavailableError) throw error;
+        throw new InvalidTokenError(error instanceof errors.JOSEError ? error.code : 'UNREADABLE');
+      },
+    );
     if (!isForAccess(protectedHeader, payload)) throw new InvalidTokenError('NOT_FOR_ACCESS');
     const { tenantClaim = 'tenant', scope } = this.options;
     if (scope !== undefined && !scopesOf(payload).includes(scope)) throw new InsufficientScopeError(scope);
