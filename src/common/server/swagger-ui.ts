@@ -1,16 +1,10 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { constants, gzip } from 'node:zlib';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import type {
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  onSendAsyncHookHandler,
-  preHandlerHookHandler,
-} from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PathNotFoundError, type Problem, PROBLEM_CONTENT_TYPE } from '../errors/index.js';
 import { varyBy } from '../http/index.js';
 import { isGzipped, isStream } from './responses.js';
@@ -50,9 +44,9 @@ function createApiDocument(app: INestApplication, api: ApiDescription): OpenAPIO
   if (api.license) builder.setLicense(api.license.name, api.license.url);
   for (const [tag, description] of Object.entries(api.tags ?? {})) builder.addTag(tag, description);
   const document = explicit(SwaggerModule.createDocument(app, builder.build()));
-  const all = { ...document, ...(api.webhooks && { webhooks: api.webhooks(app) }) };
+  const text = JSON.stringify({ ...document, ...(api.webhooks && { webhooks: api.webhooks(app) }) });
   // The first version with webhooks, and whose schemas are JSON Schema.
-  return { ...(converted(all) as OpenAPIObject), openapi: '3.1.0' };
+  return { ...(JSON.parse(text, converted) as OpenAPIObject), openapi: '3.1.0' };
 }
 
 /** Without top bar and servers. Every text has a contrast of 4.5 and more, and no operation is wider than a phone. */
@@ -133,7 +127,7 @@ const FILES = [
 /** The page, its files and the document are the same for everybody: each is made once, and then sent from memory. */
 function keepInMemory(fastify: FastifyInstance): void {
   const made = new Map<string, MadeOnce>();
-  const sendKnown: preHandlerHookHandler = (request, reply, done) => {
+  const sendKnown = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     const known = made.get(keyOf(request));
     // It is sent whole, and has an ETag in place of a time.
     delete request.headers.range;
@@ -141,7 +135,7 @@ function keepInMemory(fastify: FastifyInstance): void {
     if (known) void reply.send(known.body);
     else done();
   };
-  const keep: onSendAsyncHookHandler = async (request, reply, payload) => {
+  const keep = async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
     // Swagger UI's own files change only with its package.
     if (reply.statusCode < 400 && request.routeOptions.url === '/docs/*')
       reply.header('Cache-Control', 'public, max-age=86400');
@@ -169,38 +163,25 @@ function keyOf({ routeOptions: { url = '' }, params }: FastifyRequest): string {
   return url + file;
 }
 
-/** A response that was made once. As it is and compressed, it has a strong ETag of its own. */
-interface MadeOnce {
-  readonly body: Buffer;
-  readonly compressed: Buffer;
-  readonly hash: string;
-  readonly type: string;
-}
+type MadeOnce = Awaited<ReturnType<typeof make>>;
 
-/** The level of gzip for what is compressed only once. */
-const BEST = 9;
-
-async function make(payload: unknown, reply: FastifyReply): Promise<MadeOnce> {
+/** Makes a response once. As it is and compressed, it has a strong ETag of its own. */
+async function make(payload: unknown, reply: FastifyReply) {
   // Nest's page has no width of a phone.
-  const body = isStream(payload)
-    ? await buffer(payload)
-    : Buffer.from(String(payload).replace('<head>', VIEWPORT));
-  const hash = createHash('sha256').update(body).digest('base64url');
-  const compressed = await promisify(gzip)(body, { level: BEST });
-  return { body, compressed, hash, type: String(reply.getHeader('Content-Type')) };
+  const text = String(payload).replace('<head>', VIEWPORT);
+  const body = isStream(payload) ? await buffer(payload) : Buffer.from(text);
+  const compressed = await promisify(gzip)(body, { level: constants.Z_BEST_COMPRESSION });
+  return { body, compressed, tag: hash('sha256', body, 'base64url'), type: reply.getHeader('Content-Type') };
 }
 
 /** Sets the headers, and returns the bytes to send: none if the client has them already. */
-function send(
-  { body, compressed, hash, type }: MadeOnce,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Buffer | string | null {
+function send(made: MadeOnce, request: FastifyRequest, reply: FastifyReply): Buffer | string | null {
+  const { body, compressed, tag, type } = made;
   const isCompressed = isGzipped(request, body.length);
   varyBy(reply, 'Accept-Encoding');
   for (const name of ['Accept-Ranges', 'Content-Length', 'Last-Modified']) reply.removeHeader(name);
-  reply.headers({ 'Content-Type': type, ETag: `"${hash}${isCompressed ? '-gzip' : ''}"` });
-  if (request.headers['if-none-match']?.includes(`"${hash}`)) {
+  reply.headers({ 'Content-Type': type, ETag: `"${tag}${isCompressed ? '-gzip' : ''}"` });
+  if (request.headers['if-none-match']?.includes(`"${tag}`)) {
     reply.code(304).removeHeader('Content-Type');
     // Fastify reads the payload of a HEAD.
     return request.method === 'HEAD' ? '' : null;
@@ -226,10 +207,8 @@ function explicit(document: OpenAPIObject): OpenAPIObject {
 }
 
 /** In the schemas of OpenAPI 3.0, which Nest writes, members of their own say that null is a value, and a bound is not. */
-function converted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(converted);
-  if (typeof value !== 'object' || value === null) return value;
-  const schema = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, converted(member)]));
+function converted(_name: string, value: unknown): unknown {
+  const schema = Object(value) as Record<string, unknown>;
   if (schema.nullable === true && 'type' in schema) {
     schema.type = [schema.type, 'null'];
     delete schema.nullable;
@@ -239,7 +218,7 @@ function converted(value: unknown): unknown {
     schema[exclusive] = schema[bound];
     Reflect.deleteProperty(schema, bound);
   }
-  return schema;
+  return value;
 }
 
 const BOUNDS = [
