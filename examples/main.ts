@@ -6,7 +6,7 @@ import { ExamplesModule } from './examples.module.js';
 import { tokenLines } from './tokens.js';
 
 Object.assign(process.env, { DATA_DIR: './data/examples', LOG_LEVEL: 'warn', ...process.env });
-await start({ portVariable: 'PORT' }, async (environment, database) => {
+await start('PORT', async (environment, database) => {
   const app = await createApp(ExamplesModule.forRoot(environment, database), environment, {
     api: EXAMPLES_API,
   });

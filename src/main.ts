@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { start } from './start.js';
 
 /** Kept once the process has started. */
-export const started = start({ portVariable: 'PORT' }, async (environment, database) => {
+export const started = start('PORT', async (environment, database) => {
   const { Logger } = await import('@nestjs/common');
   const { AppModule } = await import('./app.module.js');
   const { createApp } = await import('./app.setup.js');

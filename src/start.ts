@@ -4,13 +4,7 @@ import {
   DatabaseServer,
   UnusableDatabaseError,
 } from './common/database/database-server.js';
-import {
-  ConfigurationError,
-  dataDirOf,
-  type Environment,
-  type EnvironmentOptions,
-  readEnvironment,
-} from './config/environment.js';
+import { ConfigurationError, dataDirOf, type Environment, readEnvironment } from './config/environment.js';
 
 /**
  * Starts a process: reads its settings, prepares the database, and runs. If that fails, the process exits
@@ -19,7 +13,7 @@ import {
  * @param portVariable name of the variable with the port to listen on
  */
 export async function start(
-  { portVariable, ...options }: EnvironmentOptions & { portVariable: 'PORT' | 'WORKER_PORT' },
+  portVariable: 'PORT' | 'WORKER_PORT',
   run: (environment: Environment, database: DatabaseServer) => Promise<void>,
 ): Promise<void> {
   // Node's own report has every member of the error, such as the record that a database rejected.
@@ -28,10 +22,10 @@ export async function start(
     process.exit(1);
   });
   try {
-    const environment = readEnvironment(process.env, options);
+    // Nobody can send a token to a worker.
+    const environment = readEnvironment(process.env, { verifiesTokens: portVariable === 'PORT' });
     const database = new DatabaseServer(databaseOf(environment));
-    // The embedded database starts in its own thread while this one loads the application, which takes
-    // longer.
+    // The embedded database starts in its own thread while this one loads the application.
     await database.prepare();
     await run(environment, database);
   } catch (error) {
@@ -49,10 +43,8 @@ function databaseOf(environment: Environment): DatabaseOptions {
 
 function startFailure(error: unknown, portVariable: string): string {
   const { code = '', port } = Object(error) as { code?: string; port?: number };
-  const known = listenFailures(portVariable, port)[code];
-  if (known) return known;
-  const { stack } = describeError(error) as { stack?: string };
-  return stack ?? String(error);
+  const { stack = String(error) } = describeError(error) as { stack?: string };
+  return listenFailures(portVariable, port)[code] ?? stack;
 }
 
 /** Why a server cannot listen, by Node error code. */

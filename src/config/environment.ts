@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { mongo } from 'mongoose';
@@ -21,23 +21,16 @@ export class ConfigurationError extends Error {
 /** The process's settings, read once from the environment at the start; docs/configuration.md explains each. */
 export type Environment = Readonly<ReturnType<typeof settingsFrom>>;
 
-export interface EnvironmentOptions {
-  /** Whether the process verifies tokens, and so needs a key source in production. @default true */
-  readonly verifiesTokens?: boolean;
-}
-
 /** Any set of variables, such as `process.env`. */
 export type Variables = Record<string, string | undefined>;
 
 /**
  * Reads the environment. An empty variable counts as unset.
  *
+ * @param options.verifiesTokens whether the process does, and so needs a key source in production. @default true
  * @throws ConfigurationError that names the variable and its valid values
  */
-export function readEnvironment(
-  variables: Variables,
-  { verifiesTokens = true }: EnvironmentOptions = {},
-): Environment {
+export function readEnvironment(variables: Variables, { verifiesTokens = true } = {}): Environment {
   const environment = settingsFrom(new Reader(variables));
   check(
     'JWT_JWKS_URL',
@@ -192,10 +185,10 @@ class Reader {
   }
 
   url(name: string): URL | undefined {
-    const rule = 'must be an http:// or https:// URL';
-    const value = this.valid(name, /^https?:\/\//i, rule);
-    check(name, value === undefined || URL.canParse(value), rule);
-    return value === undefined ? undefined : new URL(value);
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    check(name, /^https?:\/\//i.test(value) && URL.canParse(value), 'must be an http:// or https:// URL');
+    return new URL(value);
   }
 
   /** @param violationOf returns what is wrong with an entry, and what would be right */
@@ -237,7 +230,8 @@ export function dataDirOf({ dataDir }: Environment, inside = ''): string {
   try {
     for (folder of [dataDir, join(dataDir, inside)]) {
       make(resolve(folder));
-      accessSync(folder, constants.W_OK | constants.X_OK);
+      // With the slash, a file is none.
+      accessSync(join(folder, '/'), constants.W_OK | constants.X_OK);
     }
     return folder;
   } catch {
@@ -247,9 +241,7 @@ export function dataDirOf({ dataDir }: Environment, inside = ''): string {
 
 /** One folder at a time: Node's own recursion never ends where no folder can be made, such as below /proc. */
 function make(folder: string): void {
-  const found = statSync(folder, { throwIfNoEntry: false });
-  if (found && !found.isDirectory()) throw new Error('Not a folder');
-  if (found) return;
+  if (existsSync(folder)) return;
   make(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
