@@ -13,6 +13,7 @@ import {
   type StreamLimits,
   StreamSlots,
 } from '../http/index.js';
+import { isStream } from './responses.js';
 
 /** Limits of the load that a process accepts. */
 export const LOAD_LIMITS = {
@@ -122,8 +123,7 @@ function giveUp(request: FastifyRequest, reply: FastifyReply): void {
   if (reply.sent || reply.raw.headersSent) return;
   sendProblem(new DomainError('DEADLINE_EXCEEDED'), request, reply);
   reply.send = (payload?: unknown) => {
-    const { destroy } = (payload ?? {}) as { destroy?: () => void };
-    if (typeof destroy === 'function') destroy.call(payload);
+    if (isStream(payload)) payload.destroy();
     return reply;
   };
 }
@@ -207,10 +207,9 @@ function delayOfEventLoop(fastify: FastifyInstance): () => number {
   };
   const timer = setInterval(sample, SAMPLE_MS).unref();
   histogram.enable();
-  fastify.addHook('onClose', (_fastify, done) => {
+  fastify.addHook('onClose', async () => {
     clearInterval(timer);
     histogram.disable();
-    done();
   });
   return () => average;
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { LoggerService } from '@nestjs/common';
-import { destination, type LogFn, type Logger, type LoggerOptions, pino } from 'pino';
+import { destination, type Level, type LogFn, type Logger, type LoggerOptions, pino } from 'pino';
 import PinoPretty from 'pino-pretty';
 import { describeError, escapeControls, isOfOutage, reasonOf } from '../errors/index.js';
 
@@ -48,8 +48,6 @@ export function createLog(
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
   return pino(options, pretty({ ...TERMINAL, destination: out }));
 }
-
-type Level = 'info' | 'error' | 'warn' | 'debug' | 'trace' | 'fatal';
 
 /** Lets Nest and the features write to the log: `logger.warn({ …fields }, 'message')` or `logger.warn('message')`. */
 export class PinoLogger implements LoggerService {
