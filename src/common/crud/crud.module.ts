@@ -40,9 +40,10 @@ import type { CrudOptions } from './options/crud-options.js';
 import { handleExpressErrors, readExpressBody } from './platform/express.js';
 import { bodyLimitOf, usePlatform } from './platform/platform.js';
 import { SEARCH_CHECKPOINTS, searchable, SearchIndex, searchProvider } from './search/search-index.js';
-import { CrudResource, CrudRegistry, holdingOf } from './service/crud-resource.js';
+import { CrudResource, CrudRegistry } from './service/crud-resource.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
 import { Crud } from './service/crud.js';
+import { holdingOf } from './service/references.js';
 import { CrudStore } from './store/crud.store.js';
 import { DELETED_MODEL, Outbox, Outboxes, withOutbox } from './store/outbox.js';
 
@@ -233,17 +234,17 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
       moduleRef: ModuleRef,
     ) => {
       const outbox = definition.events && new Outbox(model, database, definition, definition.events);
-      const resource: CrudResource = new CrudResource(definition, {
+      const resource = new CrudResource(definition, {
         store: new CrudStore<object>(
           model,
           database,
           definition.query.search,
-          registry.referralOf(entity),
-          holdingOf(definition, () => resource),
+          () => registry.referrersOf(entity).length > 0,
+          holdingOf(definition, registry),
           outbox,
         ),
         registry,
-        hooks: typeof hooks === 'function' ? () => moduleRef.get(hooks) : hooks,
+        hooks: () => (typeof hooks === 'function' ? moduleRef.get(hooks) : hooks),
         events,
         key,
         guards: new GetGuards(controller),

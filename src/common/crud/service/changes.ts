@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Type } from '@nestjs/common';
-import type { Schema, SchemaType } from 'mongoose';
 import {
   BodyTooLargeError,
   errorMessages,
@@ -14,24 +13,14 @@ import { isLeftToCode } from '../definition/check-fields.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { KIND, type Kinds } from '../definition/kinds.js';
 import { plain } from '../definition/output.js';
-import { defaultOf } from '../definition/schema-paths.js';
-import type { Stored } from '../options/records.js';
-import type { Fields, StoreChange, StoreFilter } from '../store/store-types.js';
+import { defaultOf, nodesOf, type SchemaNodes } from '../definition/schema-paths.js';
+import type { Fields, StoreChange } from '../store/store-types.js';
 import { type Access, isIsolatedBy } from './access.js';
-
-/** Adds to a filter that the record must still have the revision that a decision was based on. */
-export function unchanged(filter: StoreFilter, { _id, __v }: Stored<object>): StoreFilter {
-  return { ...filter, _id, __v: __v ?? null };
-}
 
 export function changedValues(before: Readonly<Fields>, after: Readonly<Fields>): Fields {
   return Object.fromEntries(
     Object.entries(after).filter(([name, value]) => !isDeepStrictEqual(before[name], value)),
   );
-}
-
-export function isEmpty({ set, unset }: Required<StoreChange>): boolean {
-  return Object.keys(set).length === 0 && unset.length === 0;
 }
 
 /** The top-level fields that a change affects. */
@@ -99,7 +88,7 @@ export function requireFields(
 /** {@link requireFields} of a new record, which code may have left without what the store does not miss. */
 export function requireComplete({ entity, kinds, schema }: CrudDefinition, record: object): void {
   const types = [entity, kindOf(kinds, record) ?? entity];
-  rejectMissingFields([...new Set(types.flatMap((type) => missingFields(type, schema, record)))]);
+  rejectMissingFields([...new Set(types.flatMap((type) => missingFields(type, nodesOf(schema), record)))]);
 }
 
 /** @throws Error if code sets a field that only records of other kinds have */
@@ -121,32 +110,23 @@ function kindOf(kinds: Kinds | undefined, record: object | undefined): Type<obje
   return kinds?.get((record as Fields | undefined)?.[KIND] as string);
 }
 
-/**
- * @param schema of the record, or of the subdocument that it is in
- * @param stored its path in that schema, and a dot
- * @param shown its path in the body, and a dot
- */
+/** @param nodes members of the record, or of the object in it. @param parent path of that object, and a dot */
 function missingFields(
   entity: Type<object>,
-  schema: Schema,
+  nodes: SchemaNodes | undefined,
   record: object,
-  stored = '',
-  shown = '',
+  parent = '',
 ): string[] {
   return fieldsOf(entity).flatMap((field) => {
     const { name, nested } = field;
+    const [path, node] = [parent + name, nodes?.get(name)];
     const value = (record as Fields)[name] ?? undefined;
-    const type = schema.path(stored + name) as (SchemaType & { schema?: Schema }) | undefined;
-    if (value === undefined) return isLeftToCode(field, type) ? [shown + name] : [];
-    if (!nested) return [];
-    const within = (entry: unknown, at: string) => {
-      if (!isPlainObject(entry)) return [];
-      return type?.schema
-        ? missingFields(nested, type.schema, entry, '', at)
-        : missingFields(nested, schema, entry, `${stored}${name}.`, at);
-    };
-    if (!Array.isArray(value)) return within(value, `${shown}${name}.`);
-    return value.flatMap((entry, i) => within(entry, `${shown}${name}.${i}.`));
+    if (value === undefined) return isLeftToCode(field, node?.type) ? [path] : [];
+    const within = (entry: unknown, at: string) =>
+      nested && isPlainObject(entry) ? missingFields(nested, node?.members, entry, `${at}.`) : [];
+    return Array.isArray(value)
+      ? value.flatMap((entry, i) => within(entry, `${path}.${i}`))
+      : within(value, path);
   });
 }
 

@@ -8,7 +8,6 @@ import { KIND } from '../definition/kinds.js';
 import type { CrudHooks } from '../options/crud-hooks.js';
 import type { SearchIndex } from '../search/search-index.js';
 import type { CrudStore } from '../store/crud.store.js';
-import type { Holding } from '../store/reference-holds.js';
 import type { StoreFilter } from '../store/store-types.js';
 import { fieldAt, type InputReader } from '../../fields/index.js';
 import { ACTIONS } from '../options/crud-options.js';
@@ -17,7 +16,7 @@ import { failFor, failIf } from '../options/checks.js';
 import { unreadableBy } from '../definition/events.js';
 import { Access } from './access.js';
 import { Parents, type RecordGuards } from './readable-records.js';
-import { References } from './references.js';
+import { holdingOf } from './references.js';
 import type { Crud } from './crud.js';
 import type { UnitOfWork } from './unit-of-work.js';
 import { Writes } from './writes.js';
@@ -26,8 +25,8 @@ import { Writes } from './writes.js';
 export interface ResourceParts {
   readonly store: CrudStore<object>;
   readonly registry: Resources;
-  /** A class of hooks is taken when one runs, since it may inject the service of the resource. */
-  readonly hooks: CrudHooks<object, object> | (() => CrudHooks<object, object>);
+  /** Taken when one runs, since a class of them may inject the service of the resource. */
+  readonly hooks: () => CrudHooks<object, object>;
   readonly events: EntityEventPublisher;
   readonly key: InstallationKey;
   readonly guards: RecordGuards;
@@ -53,7 +52,6 @@ export class CrudResource<
   readonly store: CrudStore<Entity>;
   readonly access: Access;
   readonly writes: Writes<Entity, Create, Update>;
-  readonly references: References;
   /** Undefined if the resource is not nested below another one. */
   readonly parents?: Parents;
 
@@ -61,12 +59,10 @@ export class CrudResource<
     readonly definition: CrudDefinition,
     readonly parts: ResourceParts,
   ) {
-    const { store, registry, hooks, events } = parts;
-    this.store = store as CrudStore<Entity>;
+    this.store = parts.store as CrudStore<Entity>;
     this.access = new Access(definition);
-    this.references = new References(definition, this.access, registry);
-    if (definition.parent) this.parents = new Parents(definition.parent, this, registry);
-    this.writes = new Writes(this, hooks, events);
+    if (definition.parent) this.parents = new Parents(definition.parent, this, parts.registry);
+    this.writes = new Writes(this);
   }
 
   /** The paths that a read needs to find out the parents of records. */
@@ -84,24 +80,13 @@ export class CrudResource<
   /** The same resource with a store in the transaction of a unit of work. */
   within({ database, resources, afterCommit }: UnitOfWork): CrudResource {
     const { definition, parts } = this;
-    const inside: CrudResource = new CrudResource(definition, {
+    return new CrudResource(definition, {
       ...parts,
       registry: resources,
-      store: parts.store.within(
-        database,
-        holdingOf(definition, () => inside),
-      ),
+      store: parts.store.within(database, holdingOf(definition, resources)),
       audit: parts.audit?.within(database, afterCommit),
     });
-    return inside;
   }
-}
-
-/** Holds the records that the writes of a resource refer to; undefined if they refer to none. */
-export function holdingOf(definition: CrudDefinition, resource: () => CrudResource): Holding | undefined {
-  return definition.references.length > 0
-    ? (values, write) => resource().references.holding(values, write)
-    : undefined;
 }
 
 export type Resources = Pick<CrudRegistry, 'of' | 'referrersOf'>;
@@ -115,14 +100,17 @@ interface Referrer {
 @Injectable()
 export class CrudRegistry implements OnApplicationBootstrap {
   private readonly resources = new Map<Type<object>, CrudResource>();
-  private readonly referred = new Set<Type<object>>();
+  private readonly referrers = new Map<Type<object>, Referrer[]>();
 
   /** @throws Error if another resource has the same name, path or class name */
   add(resource: CrudResource): void {
     const { definition } = resource;
     for (const { definition: other } of this.resources.values()) rejectDuplicates(definition, other);
     this.resources.set(definition.entity, resource);
-    for (const { to, onDelete } of definition.references) if (onDelete !== 'ignore') this.referred.add(to);
+    for (const reference of definition.references) {
+      if (reference.onDelete === 'ignore') continue;
+      this.referrers.set(reference.to, [...this.referrersOf(reference.to), { resource, reference }]);
+    }
   }
 
   /** @throws Error if the entity is not a resource of this application */
@@ -134,18 +122,9 @@ export class CrudRegistry implements OnApplicationBootstrap {
     );
   }
 
-  /** Tells, once all resources are known, whether the deletion of a record may affect those of others. */
-  referralOf(entity: Type<object>): () => boolean {
-    return () => this.referred.has(entity);
-  }
-
   /** The resources that refer to an entity and are affected by its deletion. */
-  referrersOf(entity: Type<object>): Referrer[] {
-    return [...this.resources.values()].flatMap((resource) =>
-      resource.definition.references
-        .filter(({ to, onDelete }) => to === entity && onDelete !== 'ignore')
-        .map((reference) => ({ resource, reference })),
-    );
+  referrersOf(entity: Type<object>): readonly Referrer[] {
+    return this.referrers.get(entity) ?? [];
   }
 
   /** Checks what resources declare about each other, once all are known. */
@@ -153,7 +132,7 @@ export class CrudRegistry implements OnApplicationBootstrap {
     for (const resource of this.resources.values()) {
       const { definition, parts } = resource;
       // Nest names a class of hooks that is not one for all requests.
-      if (typeof parts.hooks === 'function') parts.hooks();
+      parts.hooks();
       const { parent, references } = definition;
       if (definition.events?.data === 'record') this.checkReaders(resource, definition.events.tenant);
       if (parent) {

@@ -11,12 +11,11 @@ import {
 } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
 import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
-import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
+import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { Stored } from '../options/records.js';
 import type { Fields, StoreFilter } from '../store/store-types.js';
-import type { Hold } from '../store/reference-holds.js';
-import type { Access } from './access.js';
+import type { Hold, Holding } from '../store/reference-holds.js';
 import type { CrudResource, Resources } from './crud-resource.js';
 import { isRejection, type Place, placesIn, readableRecords } from './readable-records.js';
 
@@ -33,44 +32,48 @@ const WAIT_MS = 1_500;
 /** Unit: milliseconds. */
 const POLL_MS = 10;
 
-/** Checks the references that a record makes, and those that other records make to it. */
-export class References {
-  constructor(
-    private readonly definition: CrudDefinition,
-    private readonly access: Access,
-    private readonly registry: Resources,
-  ) {}
-
-  /** @throws ValidationError that names each reference of new values, by dotted path, that the caller cannot use */
-  async check(action: CrudAction, scope: TenantScope, values: Readonly<Fields>): Promise<void> {
-    const violations: Violation[] = [];
-    for (const reference of this.definition.references) {
-      if (reference.check === false) continue;
-      const found = identifiersIn(reference.path, values);
-      if (found.length > 0) violations.push(...(await this.missing(reference, action, scope, found)));
-    }
-    reject(violations);
+/** @throws ValidationError that names each reference of new values, by dotted path, that the caller cannot use */
+export async function checkReferences(
+  { access, definition, parts: { registry } }: CrudResource,
+  action: CrudAction,
+  scope: TenantScope,
+  values: Readonly<Fields>,
+): Promise<void> {
+  const violations: Violation[] = [];
+  for (const { to, path, check } of definition.references) {
+    const places = check === false ? [] : placesOf(path, values);
+    if (places.length === 0) continue;
+    const target = registry.of(to);
+    // The isolation fields that this write and the target have in common.
+    const own = check === 'sameScope' ? Object.entries(access.isolationValues(action, scope)) : [];
+    const filter = Object.fromEntries(own.filter(([field]) => target.definition.schema.path(field)));
+    const ids = places.map(({ id }) => id);
+    const readable = await readableRecords(target, scope, ids, { filter, idsOnly: true });
+    const there = new Set(readable.map(({ _id }) => _id.toHexString()));
+    violations.push(...missing(path, target, places, there));
   }
+  reject(violations);
+}
 
-  /** Carries out a write that sets values. From its `hold` on, the records that these refer to are there until it ends. */
-  async holding<T>(values: object, write: (hold: () => Promise<void>) => Promise<T>): Promise<T> {
-    const named = this.definition.references
-      .filter(({ onDelete }) => onDelete !== 'ignore')
-      .map((reference) => ({ ...reference, found: identifiersIn(reference.path, values) }))
-      .filter(({ found }) => found.length > 0);
+/** Holds the records that the writes of a resource refer to; undefined if they refer to none. */
+export function holdingOf({ references }: CrudDefinition, registry: Resources): Holding | undefined {
+  const held = references.filter(({ onDelete }) => onDelete !== 'ignore');
+  if (held.length === 0) return undefined;
+  return async (values, write) => {
+    const named = held
+      .map((reference) => ({ ...reference, places: placesOf(reference.path, values) }))
+      .filter(({ places }) => places.length > 0);
     if (named.length === 0) return write(() => Promise.resolve());
     const holds: Hold[] = [];
     const hold = async () => {
       const violations: Violation[] = [];
-      for (const { to, path, check, found } of named) {
-        const target = this.registry.of(to);
-        const ids = found.filter(({ id }) => isObjectId(id)).map(({ id }) => new Types.ObjectId(id));
+      for (const { to, path, check, places } of named) {
+        const target = registry.of(to);
+        const ids = places.filter(({ id }) => isObjectId(id)).map(({ id }) => new Types.ObjectId(id));
         const taken = await target.store.holds.take(ids);
         holds.push(taken);
         // Deleted since it was checked.
-        const gone = check === false ? [] : found.filter(({ id }) => !taken.held.has(id));
-        const detail = errorMessages.noSuchReference(path, target.definition.label.toLowerCase());
-        violations.push(...gone.map(({ pointer }) => ({ pointer, detail })));
+        if (check !== false) violations.push(...missing(path, target, places, taken.held));
       }
       reject(violations);
     };
@@ -84,102 +87,90 @@ export class References {
     } finally {
       if (isOver) await Promise.all(holds.map((taken) => taken.release()));
     }
-  }
+  };
+}
 
-  /**
-   * Waits until no write that refers to a record is under way, and returns the condition that none has begun
-   * since. The record may be deleted only on this condition.
-   *
-   * @throws StillReferencedError if a reference restricts the deletion
-   * @throws WriteConflictError if there is such a write each time
-   */
-  async unheld(id: Types.ObjectId, scope: TenantScope): Promise<StoreFilter> {
-    // What a transaction reads stays the same: it has to be repeated.
-    const end = performance.now() + (scope.context.unit ? 0 : WAIT_MS);
-    const { store } = this.registry.of(this.definition.entity);
-    for (;;) {
-      const condition = await store.holds.unheld(id);
-      if (condition) return condition;
-      await this.rejectRestricted(id, scope, new Set(), false);
-      if (performance.now() > end) throw new WriteConflictError();
-      await pause(POLL_MS);
+/**
+ * Waits until no write that refers to a record is under way, and returns the condition that none has begun
+ * since. The record may be deleted only on this condition.
+ *
+ * @throws StillReferencedError if a reference restricts the deletion
+ * @throws WriteConflictError if there is such a write each time
+ */
+export async function unheld(
+  resource: CrudResource,
+  id: Types.ObjectId,
+  scope: TenantScope,
+): Promise<StoreFilter> {
+  // What a transaction reads stays the same: it has to be repeated.
+  const end = performance.now() + (scope.context.unit ? 0 : WAIT_MS);
+  for (;;) {
+    const condition = await resource.store.holds.unheld(id);
+    if (condition) return condition;
+    await rejectRestricted(resource, id, scope, false);
+    if (performance.now() > end) throw new WriteConflictError();
+    await pause(POLL_MS);
+  }
+}
+
+/**
+ * Prepares the deletion of a record: rejects it if a reference restricts it, then deletes or unlinks the
+ * records that refer to it. If the process ends in between, the record is still there.
+ *
+ * @param outer keys of the records whose removal includes this one: their referrers are checked already
+ * @throws StillReferencedError before anything has been changed
+ */
+export async function release(
+  resource: CrudResource,
+  id: Types.ObjectId,
+  whole: TenantScope,
+  outer: ReadonlySet<string>,
+): Promise<void> {
+  const { definition, parts } = resource;
+  await rejectRestricted(resource, id, whole, outer.size === 0);
+  const { origin, unit, cause = whole } = whole.context;
+  const within = new Set([...outer, keyOf(definition, id)]);
+  for (const { resource: referrer, reference } of parts.registry.referrersOf(definition.entity)) {
+    const { onDelete, path } = reference;
+    if (onDelete === 'restrict') continue;
+    for await (const { _id } of referrer.store.find({ [path]: id })) {
+      // References may be circular.
+      if (within.has(keyOf(referrer.definition, _id))) continue;
+      const scope = unrestrictedScope(whole.caller);
+      const isSecret = referrer.definition.audit !== undefined && !(await canRead(referrer, cause, { _id }));
+      Object.assign(scope.context, { origin, unit, cause, isSecret });
+      // The record may have been changed since it was read, and refer to another one.
+      const filter = { _id, [path]: id };
+      if (onDelete === 'cascade') await referrer.writes.remove(scope, filter, within);
+      else await referrer.writes.unlink(scope, filter, path, id);
     }
   }
+}
 
-  /**
-   * Prepares the deletion of a record: rejects it if a reference restricts it, then deletes or unlinks the
-   * records that refer to it. If the process ends in between, the record is still there.
-   *
-   * @param outer records whose removal includes this one: their referrers are checked already
-   * @throws StillReferencedError before anything has been changed
-   */
-  async release(id: Types.ObjectId, whole: TenantScope, outer: ReadonlySet<string>): Promise<void> {
-    await this.rejectRestricted(id, whole, new Set(), outer.size === 0);
-    const { origin, unit, cause = whole } = whole.context;
-    const within = new Set([...outer, keyOf(this.definition, id)]);
-    for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
-      if (reference.onDelete === 'restrict') continue;
-      for await (const { _id } of resource.store.find({ [reference.path]: id })) {
-        // References may be circular.
-        if (within.has(keyOf(resource.definition, _id))) continue;
-        // The record may have been changed since it was read, and refer to another one.
-        const filter = { _id, [reference.path]: id };
-        const scope = unrestrictedScope(whole.caller);
-        const isSecret =
-          resource.definition.audit !== undefined && !(await canRead(resource, cause, { _id }));
-        Object.assign(scope.context, { origin, unit, cause, isSecret });
-        if (reference.onDelete === 'cascade') await resource.writes.remove(scope, filter, within);
-        else await resource.writes.unlink(scope, filter, reference.path, id);
-      }
-    }
-  }
-
-  private async missing(
-    { to, path, check }: ReferenceDefinition,
-    action: CrudAction,
-    scope: TenantScope,
-    found: readonly Place[],
-  ): Promise<Violation[]> {
-    const target = this.registry.of(to);
-    const filter = check === 'sameScope' ? this.sharedScope(target, action, scope) : {};
-    const ids = found.map(({ id }) => id);
-    const readable = await readableRecords(target, scope, ids, { filter, idsOnly: true });
-    const there = new Set(readable.map(({ _id }) => _id.toHexString()));
-    const detail = errorMessages.noSuchReference(path, target.definition.label.toLowerCase());
-    return found.filter(({ id }) => !there.has(id)).map(({ pointer }) => ({ pointer, detail }));
-  }
-
-  /** The isolation fields that this write and the target have in common. */
-  private sharedScope(target: CrudResource, action: CrudAction, scope: TenantScope): Fields {
-    const fields = Object.entries(this.access.isolationValues(action, scope));
-    return Object.fromEntries(fields.filter(([field]) => target.definition.schema.path(field)));
-  }
-
-  /**
-   * Records that the caller cannot read do not restrict: a 409 would tell of them, and their owner could keep the
-   * record for ever.
-   *
-   * @param isDeep whether to also check the records that a cascade would delete
-   */
-  private async rejectRestricted(
-    id: Types.ObjectId,
-    scope: TenantScope,
-    seen: Set<string>,
-    isDeep = true,
-  ): Promise<void> {
-    const asking = scope.context.cause ?? scope;
-    const key = keyOf(this.definition, id);
-    if (seen.has(key)) return;
-    seen.add(key);
-    for (const { resource, reference } of this.registry.referrersOf(this.definition.entity)) {
-      const filter = { [reference.path]: id };
-      if (reference.onDelete === 'restrict' && (await canRead(resource, asking, filter)))
-        throw new StillReferencedError(this.definition.label.toLowerCase(), resource.definition.name);
-      if (reference.onDelete !== 'cascade' || !isDeep) continue;
-      for await (const { _id } of resource.store.find(filter)) {
-        await resource.references.rejectRestricted(_id, scope, seen);
-      }
-    }
+/**
+ * Records that the caller cannot read do not restrict: a 409 would tell of them, and their owner could keep the
+ * record for ever.
+ *
+ * @param isDeep whether to also check the records that a cascade would delete
+ */
+async function rejectRestricted(
+  { definition, parts }: CrudResource,
+  id: Types.ObjectId,
+  scope: TenantScope,
+  isDeep: boolean,
+  seen = new Set<string>(),
+): Promise<void> {
+  const key = keyOf(definition, id);
+  if (seen.has(key)) return;
+  seen.add(key);
+  for (const { resource: referrer, reference } of parts.registry.referrersOf(definition.entity)) {
+    const { onDelete, path } = reference;
+    const filter = { [path]: id };
+    if (onDelete === 'restrict' && (await canRead(referrer, scope.context.cause ?? scope, filter)))
+      throw new StillReferencedError(definition.label.toLowerCase(), referrer.definition.name);
+    if (onDelete !== 'cascade' || !isDeep) continue;
+    for await (const { _id } of referrer.store.find(filter))
+      await rejectRestricted(referrer, _id, scope, isDeep, seen);
   }
 }
 
@@ -221,8 +212,19 @@ function reject([first, ...others]: readonly Violation[]): void {
   if (first) throw new ValidationError([first, ...others]);
 }
 
-/** The identifiers that values, by their dotted paths, put at the path of a reference. */
-function identifiersIn(path: string, values: object): Place[] {
+/** The violations of references to records that are not there. */
+function missing(
+  path: string,
+  { definition: { label } }: CrudResource,
+  places: readonly Place[],
+  there: ReadonlySet<string>,
+): Violation[] {
+  const detail = errorMessages.noSuchReference(path, label.toLowerCase());
+  return places.filter(({ id }) => !there.has(id)).map(({ pointer }) => ({ pointer, detail }));
+}
+
+/** The places that values, by their dotted paths, have at the path of a reference. */
+function placesOf(path: string, values: object): Place[] {
   return Object.keys(values).flatMap((at) => {
     // A path may lead to one entry of a list.
     const declared = at.replaceAll(/\.\d+(?=\.|$)/g, '');

@@ -1,15 +1,14 @@
 import { Types } from 'mongoose';
 import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
-import type { AfterHook, EntityEventPublisher } from '../../events/index.js';
+import type { AfterHook } from '../../events/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
-import type { CrudHooks, UpdateAction } from '../options/crud-hooks.js';
-import type { CrudAction, HookName } from '../options/crud-options.js';
+import type { UpdateAction } from '../options/crud-hooks.js';
+import type { HookName } from '../options/crud-options.js';
 import type { Changes, Stored } from '../options/records.js';
 import { allOf, type Fields, type StoreChange, type StoreFilter, valueAt } from '../store/store-types.js';
 import { deletionIdOf, entryOf, eventOf, type OutboxEntry } from '../store/outbox.js';
 import {
   changedValues,
-  isEmpty,
   withoutIdentity,
   requireFields,
   requireOwnFields,
@@ -20,21 +19,15 @@ import {
   planChange,
   rejectGrowth,
   requireComplete,
-  unchanged,
 } from './changes.js';
-import type { CrudResource, ResourceParts } from './crud-resource.js';
+import type { CrudResource } from './crud-resource.js';
 import { changeOfDraft, requireSameIsolation, recordOfDraft } from './draft.js';
+import { checkReferences, release, unheld } from './references.js';
 
 type BeforeHook = Exclude<HookName, AfterHook>;
 
 /** How often a write is retried because the record changed in between. */
 const MAX_ATTEMPTS = 10;
-
-/** A record that a create has stored, with the entry of its event. */
-interface Made<Entity> {
-  readonly stored: Stored<Entity>;
-  readonly entry: OutboxEntry;
-}
 
 /** What a change is part of. */
 interface ChangeContext {
@@ -50,22 +43,15 @@ interface ChangeContext {
 
 /** Carries out the writes of a resource: hooks, references, the one atomic command, events. */
 export class Writes<Entity extends object, Create extends object, Update extends object> {
-  constructor(
-    private readonly resource: CrudResource<Entity, Create, Update>,
-    private readonly given: ResourceParts['hooks'],
-    private readonly events: EntityEventPublisher,
-  ) {}
+  constructor(private readonly resource: CrudResource<Entity, Create, Update>) {}
 
   /** Stores a record with the input and the fields that isolate it, and runs the hooks; once per idempotency key. */
   async create(scope: TenantScope, input: Create, isolationValues: Fields): Promise<Stored<Entity>> {
     const { reservation } = scope.context;
     const insert = (id?: Types.ObjectId) => this.insert(scope, input, isolationValues, id);
-    const find = (id: Types.ObjectId) => this.find(scope, id);
-    const { stored, entry } = reservation
-      ? await reservation.once(this.resource.definition.name, { find, insert })
-      : await insert();
-    await this.announce('afterCreate', scope, stored, entry, () => ({ input }));
-    return stored;
+    if (!reservation) return insert();
+    const find = (id: Types.ObjectId) => this.find(scope, input, id);
+    return reservation.once(this.resource.definition.name, { find, insert });
   }
 
   /**
@@ -74,9 +60,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
    */
   async findEarlierCreate(scope: TenantScope, input: Create): Promise<Stored<Entity> | undefined> {
     const { name } = this.resource.definition;
-    const made = await scope.context.reservation?.findFirst(name, (id) => this.find(scope, id));
-    if (made) await this.announce('afterCreate', scope, made.stored, made.entry, () => ({ input }));
-    return made?.stored;
+    return scope.context.reservation?.findFirst(name, (id) => this.find(scope, input, id));
   }
 
   /** Changes the record that matches, and runs the update hooks; undefined if none matches. */
@@ -133,22 +117,23 @@ export class Writes<Entity extends object, Create extends object, Update extends
   /**
    * Removes the record that matches, and runs the delete hooks; undefined if none matches.
    *
-   * @param within records whose removal this one is part of, as keys of {@link References}
+   * @param within keys of the records whose removal this one is part of
    */
   async remove(
     scope: TenantScope,
     filter: StoreFilter,
     within: ReadonlySet<string> = new Set(),
   ): Promise<Stored<Entity> | undefined> {
-    const { definition, references, store } = this.resource;
+    const { definition, store } = this.resource;
     const needsCurrent = this.has('beforeDel') || store.isReferredTo();
     return this.optimistically(filter, needsCurrent, async (current, unchangedFilter) => {
       let condition = unchangedFilter;
       if (current) {
-        if (store.isReferredTo()) condition = allOf(condition, await references.unheld(current._id, scope));
+        if (store.isReferredTo())
+          condition = allOf(condition, await unheld(this.resource, current._id, scope));
         const record = definition.presenter.present(current);
         await this.before('beforeDel', scope, { action: 'del', record });
-        await references.release(current._id, scope, within);
+        await release(this.resource, current._id, scope, within);
       }
       const id = current?._id ?? filter._id;
       const announced = definition.events && { id: deletionIdOf(id) };
@@ -166,21 +151,21 @@ export class Writes<Entity extends object, Create extends object, Update extends
     input: Create,
     isolationValues: Fields,
     id?: Types.ObjectId,
-  ): Promise<Made<Entity>> {
+  ): Promise<Stored<Entity>> {
     const { access, definition, store } = this.resource;
     const entries = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
     const given = Object.fromEntries(entries);
     const values = access.isolated(given, isolationValues);
     await access.requireRoom(given, values);
     // Before the hook, which may look up the referenced records, and again after it, for those that it set.
-    await this.checkReferences('create', scope, values);
+    await checkReferences(this.resource, 'create', scope, values);
     let record = values;
     if (this.has('beforeCreate')) {
       const edited = await recordOfDraft(definition, values, (draft) =>
         this.before('beforeCreate', scope, { action: 'create', input, record: draft }),
       );
       requireSameIsolation(definition, 'beforeCreate', edited, isolationValues);
-      await this.checkReferences('create', scope, changedValues(values, edited));
+      await checkReferences(this.resource, 'create', scope, changedValues(values, edited));
       record = access.isolated(edited, isolationValues);
     }
     if (definition.kinds) requireOwnFields(definition, record, record);
@@ -196,16 +181,23 @@ export class Writes<Entity extends object, Create extends object, Update extends
     const insert = () => this.send(scope, () => store.insert(placed, { entry, onQueued }));
     // An audited write is ordered by its audit record, others by their insert; a second release does nothing.
     const stored = await this.audited(scope, _id, entry, insert, onQueued);
-    return { stored, entry };
+    await this.announce('afterCreate', scope, stored, entry, () => ({ input }));
+    return stored;
   }
 
-  /** The record that an earlier attempt of a keyed create has stored. */
-  private async find(scope: TenantScope, _id: Types.ObjectId): Promise<Made<Entity> | undefined> {
+  /** The record that an earlier attempt of a keyed create has stored, after its hooks. */
+  private async find(
+    scope: TenantScope,
+    input: Create,
+    _id: Types.ObjectId,
+  ): Promise<Stored<Entity> | undefined> {
     const { access, definition, store } = this.resource;
     const stored = await store.findOne({ ...access.isolationValues('create', scope), _id });
     if (!stored) return undefined;
-    const [names, made] = [Object.keys(stored), { id: _id, at: stored.createdAt }];
-    return { stored, entry: entryOf(definition, scope.caller, 'create', names, made) };
+    const made = { id: _id, at: stored.createdAt };
+    const entry = entryOf(definition, scope.caller, 'create', Object.keys(stored), made);
+    await this.announce('afterCreate', scope, stored, entry, () => ({ input }));
+    return stored;
   }
 
   private needsRecord(changes: object): boolean {
@@ -227,24 +219,26 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return this.optimistically(filter, needsCurrent, async (current, condition) => {
       let change = await plan(current);
       const planned = change.set;
-      if (!unlinks) await this.checkReferences(isolatedAs, scope, planned);
+      if (!unlinks) await checkReferences(this.resource, isolatedAs, scope, planned);
       if (current && this.has('beforeUpdate')) {
         change = await changeOfDraft(definition, current, change, (draft) =>
           this.before('beforeUpdate', scope, { action, changes, ...draft }),
         );
       }
       requireSameScope(this.resource, isolatedAs, scope, change);
-      change = withoutIdentity(definition.label, change, current?._id ?? filter._id);
+      const id = current?._id ?? filter._id;
+      change = withoutIdentity(definition.label, change, id);
       requireFields(definition, change, current);
-      if (isEmpty(change)) return current ?? (await store.findOne(filter));
-      await this.checkReferences(isolatedAs, scope, changedValues(planned, change.set));
+      const names = namesOf(change);
+      if (names.length === 0) return current ?? (await store.findOne(filter));
+      await checkReferences(this.resource, isolatedAs, scope, changedValues(planned, change.set));
       if (!needsRecord) {
         const onQueued = () => scope.context.writeTurn?.release();
         const __v = await this.send(scope, () => store.updateUnread(condition, change, { onQueued }));
         return __v === undefined ? undefined : ({ _id: filter._id, __v } as Stored<Entity>);
       }
-      const entry = entryOf(definition, scope.caller, action, namesOf(change));
-      const updated = await this.audited(scope, current?._id ?? filter._id, entry, () =>
+      const entry = entryOf(definition, scope.caller, action, names);
+      const updated = await this.audited(scope, id, entry, () =>
         this.send(scope, () => store.update(condition, change, { entry })),
       );
       if (!updated) return undefined;
@@ -273,7 +267,8 @@ export class Writes<Entity extends object, Create extends object, Update extends
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const current = needsCurrent ? await this.resource.store.findOne(filter) : undefined;
       if (needsCurrent && !current) return undefined;
-      const result = await write(current, current ? unchanged(filter, current) : filter);
+      const condition = current ? { ...filter, _id: current._id, __v: current.__v ?? null } : filter;
+      const result = await write(current, condition);
       if (result !== undefined || !current) return result;
     }
     throw new WriteConflictError();
@@ -291,24 +286,22 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return audit ? audit.around({ scope, record: id as Types.ObjectId, entry }, write, begun) : write();
   }
 
-  private get hooks(): CrudHooks<object, object> {
-    return typeof this.given === 'function' ? this.given() : this.given;
-  }
-
   private has(name: HookName): boolean {
-    return typeof this.hooks[name] === 'function';
+    return typeof this.resource.parts.hooks()[name] === 'function';
   }
 
   /** Whether an after-hook does anything: the resource has it, or its event has a listener. */
   private isHeard(name: AfterHook): boolean {
-    return this.has(name) || this.events.isHeard(this.resource.definition.name, name);
+    const { definition, parts } = this.resource;
+    return this.has(name) || parts.events.isHeard(definition.name, name);
   }
 
   /** Runs a before-hook, if there is one. @throws the hook's own exception */
   private async before(name: BeforeHook, scope: TenantScope, context: object): Promise<void> {
     if (!this.has(name)) return;
-    await this.events.warnIfSlow(`${this.resource.definition.name}.${name}`, async () => {
-      await this.hooks[name]?.({ ...this.hookContext(scope), ...context } as never);
+    const { definition, parts } = this.resource;
+    await parts.events.warnIfSlow(`${definition.name}.${name}`, async () => {
+      await parts.hooks()[name]?.({ ...this.hookContext(scope), ...context } as never);
     });
   }
 
@@ -321,7 +314,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     more: () => object = () => ({}),
   ): Promise<void> {
     if (!this.isHeard(name)) return;
-    const { definition } = this.resource;
+    const { definition, parts } = this.resource;
     const { unit } = scope.context;
     const event = eventOf(definition, scope.caller, record, entry);
     // With its own copy of the record, so that a hook's changes do not reach listeners.
@@ -331,20 +324,14 @@ export class Writes<Entity extends object, Create extends object, Update extends
       record: definition.present(record, scope.caller),
       ...more(),
     };
-    const own = context ? () => this.hooks[name]?.(context as never) : undefined;
-    const publish = () => this.events.publish(name, event, own);
+    const own = context ? () => parts.hooks()[name]?.(context as never) : undefined;
+    const publish = () => parts.events.publish(name, event, own);
     if (unit) unit.afterCommit(publish);
     else await publish();
   }
 
   private hookContext(scope: TenantScope): object {
     return { resource: this.resource.definition.name, scope, caller: scope.caller, params: scope.params };
-  }
-
-  /** @throws ValidationError that names each reference to a record that the caller cannot use */
-  private async checkReferences(action: CrudAction, scope: TenantScope, values: Fields): Promise<void> {
-    const { definition, references } = this.resource;
-    if (definition.references.length > 0) await references.check(action, scope, values);
   }
 
   /** Sends the command of a write that sets values. */
