@@ -1,6 +1,6 @@
 import { Schema } from '@nestjs/mongoose';
 import type { ModelDefinition } from '@nestjs/mongoose';
-import { Schema as MongooseSchema, Types } from 'mongoose';
+import { Schema as MongooseSchema } from 'mongoose';
 import { reserveCollection } from '../../database/index.js';
 import { IsIdentifier, IsListOf, IsOneOf, IsText } from '../../fields/index.js';
 
@@ -74,21 +74,6 @@ export class AuditEntry extends AuditEntryInput {
   })
   code?: string;
 }
-
-/** An audit record as it is stored. */
-export type AuditDocument = Readonly<
-  Omit<AuditEntry, 'action' | 'record' | 'tenant' | 'changed'> & {
-    _id: Types.ObjectId;
-    action: string;
-    record: Types.ObjectId;
-    tenant?: Types.ObjectId;
-    changed: readonly string[];
-    createdAt: Date;
-    expiresAt: Date;
-    /** The revision, which clients see as the `ETag`. */
-    __v: number;
-  }
->;
 
 const STORED = new MongooseSchema(
   { resource: String, record: MongooseSchema.Types.ObjectId, createdAt: Date, expiresAt: Date },

@@ -1,11 +1,12 @@
 import { type BeforeApplicationShutdown, Logger } from '@nestjs/common';
-import { type Model, mongo, Types } from 'mongoose';
+import { type Model, Types } from 'mongoose';
 import { Batches, type Database } from '../../database/index.js';
 import { DatabaseTooSlowError, DatabaseUnavailableError, DomainError, reasonOf } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
 import type { TenantContext, TenantScope } from '../../tenancy/index.js';
 import type { OutboxEntry } from '../store/outbox.js';
-import type { AuditDocument, AuditOutcome } from './audit-entry.js';
+import type { Fields } from '../store/store-types.js';
+import type { AuditOutcome } from './audit-entry.js';
 
 declare module '../../request/index.js' {
   interface RequestContext {
@@ -27,13 +28,6 @@ const DAY_MS = 86_400_000;
 /** Maximum length of a stored subject. Unit: characters. */
 const MAX_SUBJECT = 1_000;
 
-/** A write to audit. */
-interface Audited {
-  readonly scope: TenantScope;
-  readonly record: Types.ObjectId;
-  readonly entry: OutboxEntry;
-}
-
 interface Ended {
   readonly _id: Types.ObjectId;
   readonly outcome: AuditOutcome;
@@ -43,17 +37,23 @@ interface Ended {
 /** The audit records of one resource. Each is stored before its write, and the outcome soon after. */
 export class AuditTrail implements BeforeApplicationShutdown {
   private readonly logger = new Logger('Audit');
-  private readonly beginning: Batches<AuditDocument, undefined>;
-  private readonly ending: Batches<Ended, undefined>;
+  private readonly beginning = new Batches<Fields, undefined>(
+    async (documents) => {
+      await this.model.collection.insertMany([...documents], { ...this.database.limits, ordered: false });
+      return [];
+    },
+    { max: MAX_BATCH },
+  );
+  private readonly ending = new Batches<Ended, undefined>((ended) => this.storeOutcomes(ended), {
+    max: MAX_BATCH,
+    lingerMs: OUTCOME_MS,
+  });
 
   constructor(
-    private readonly model: Model<Record<string, unknown>>,
+    private readonly model: Model<Fields>,
     private readonly database: Database,
     private readonly options: { readonly resource: string; readonly keptDays: number },
-  ) {
-    this.beginning = new Batches((documents) => this.store(documents), { max: MAX_BATCH });
-    this.ending = new Batches((ended) => this.storeOutcomes(ended), { max: MAX_BATCH, lingerMs: OUTCOME_MS });
-  }
+  ) {}
 
   /**
    * Carries out a write between its audit record and its outcome. If the database does not answer, nobody
@@ -63,10 +63,29 @@ export class AuditTrail implements BeforeApplicationShutdown {
    * @param onOrdered called when the next write may begin its own
    * @throws what the write throws, and an Error before it if the audit record cannot be stored
    */
-  async around<T>(audited: Audited, write: () => Promise<T>, onOrdered?: () => void): Promise<T> {
-    const document = this.documentOf(audited);
-    const { _id } = document;
-    const beginning = this.storeBegin(document);
+  async around<T>(
+    { caller, context }: TenantScope,
+    record: unknown,
+    { action, at, changed }: OutboxEntry,
+    write: () => Promise<T>,
+    onOrdered?: () => void,
+  ): Promise<T> {
+    const { tenant, subject }: Partial<TenantContext> = context.isSecret ? {} : caller;
+    const _id = new Types.ObjectId();
+    const beginning = this.begin({
+      _id,
+      createdAt: at,
+      resource: this.options.resource,
+      action,
+      record,
+      changed,
+      ...(isObjectId(tenant) && { tenant: new Types.ObjectId(tenant) }),
+      ...(subject !== undefined && { subject: subject.slice(0, MAX_SUBJECT) }),
+      ...context.origin,
+      outcome: 'unknown',
+      expiresAt: new Date(at.getTime() + this.options.keptDays * DAY_MS),
+      __v: 0,
+    });
     onOrdered?.();
     await beginning;
     try {
@@ -92,25 +111,7 @@ export class AuditTrail implements BeforeApplicationShutdown {
     return this.ending.drain();
   }
 
-  private documentOf({ scope, record, entry: { action, at, changed } }: Audited): AuditDocument {
-    const { tenant, subject }: Partial<TenantContext> = scope.context.isSecret ? {} : scope.caller;
-    return {
-      _id: new Types.ObjectId(),
-      createdAt: at,
-      resource: this.options.resource,
-      action,
-      record,
-      changed,
-      ...(isObjectId(tenant) && { tenant: new Types.ObjectId(tenant) }),
-      ...(subject !== undefined && { subject: subject.slice(0, MAX_SUBJECT) }),
-      ...scope.context.origin,
-      outcome: 'unknown',
-      expiresAt: new Date(at.getTime() + this.options.keptDays * DAY_MS),
-      __v: 0,
-    };
-  }
-
-  private async storeBegin(document: AuditDocument): Promise<void> {
+  private async begin(document: Fields): Promise<void> {
     try {
       await this.database.call(() => this.beginning.add(document));
     } catch (error) {
@@ -127,23 +128,14 @@ export class AuditTrail implements BeforeApplicationShutdown {
     });
   };
 
-  private async store(documents: readonly AuditDocument[]): Promise<undefined[]> {
-    await this.collection.insertMany([...documents], { ...this.database.limits, ordered: false });
-    return [];
-  }
-
   private async storeOutcomes(ended: readonly Ended[]): Promise<undefined[]> {
     const updates = ended.map(({ _id, ...$set }) => ({
       updateOne: { filter: { _id }, update: { $set, $inc: { __v: 1 } } },
     }));
     await this.database.call(() =>
-      this.collection.bulkWrite(updates, { ...this.database.limits, ordered: false }),
+      this.model.collection.bulkWrite(updates, { ...this.database.limits, ordered: false }),
     );
     return [];
-  }
-
-  private get collection(): mongo.Collection<AuditDocument> {
-    return this.model.collection as unknown as mongo.Collection<AuditDocument>;
   }
 }
 

@@ -283,7 +283,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     begun?: () => void,
   ): Promise<T> {
     const { audit } = this.resource.parts;
-    return audit ? audit.around({ scope, record: id as Types.ObjectId, entry }, write, begun) : write();
+    return audit ? audit.around(scope, id, entry, write, begun) : write();
   }
 
   private has(name: HookName): boolean {
