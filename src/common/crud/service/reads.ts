@@ -7,7 +7,6 @@ import {
   Cursors,
   complementOf,
   type Page,
-  type PageCursors,
   type Position,
   positionOf,
   rangesBehind,
@@ -18,10 +17,11 @@ import type { CrudStore } from '../store/crud.store.js';
 import type { StoreFilter, StoreRead } from '../store/store-types.js';
 import type { CrudResource } from './crud-resource.js';
 
-/** Records of a page, and the cursors at both ends. */
+/** Records of a page, and the positions that the next and the previous page begin behind. */
 interface Window<Entity> {
   readonly results: readonly Stored<Entity>[];
-  readonly cursors: PageCursors;
+  readonly next?: Position;
+  readonly prev?: Position;
 }
 
 /**
@@ -32,34 +32,27 @@ class PageReader<Entity extends object> {
   /** @param fields paths to read, including those of the order; undefined for all */
   constructor(
     private readonly store: CrudStore<Entity>,
-    private readonly list: {
-      filter: StoreFilter;
-      order: Order;
-      schema: Schema;
-      fields?: readonly string[];
-      cursors: Cursors;
-    },
+    private readonly schema: Schema,
+    private readonly filter: StoreFilter,
+    private readonly order: Order,
+    private readonly fields: readonly string[] | undefined,
   ) {}
 
-  async read(query: PageQuery): Promise<Window<Entity>> {
-    const { cursors: known, order } = this.list;
-    const { offset = 0, limit, after, before } = query;
-    if (after !== undefined) return this.behind(await known.read('after', after), order, limit);
+  async read({ offset = 0, limit, after, before }: PageQuery, cursors: Cursors): Promise<Window<Entity>> {
+    if (after !== undefined) return this.behind(await cursors.read('after', after), this.order, limit);
     if (before === undefined) return this.atOffset(offset, limit);
-    const position = await known.read('before', before);
-    const { results, cursors } = await this.behind(position, reverseOf(order), limit);
-    return { results: [...results].reverse(), cursors: { next: cursors.prev, prev: cursors.next } };
+    const position = await cursors.read('before', before);
+    const { results, next, prev } = await this.behind(position, reverseOf(this.order), limit);
+    return { results: [...results].reverse(), next: prev, prev: next };
   }
 
   private async atOffset(offset: number, limit: number): Promise<Window<Entity>> {
-    const { order } = this.list;
-    const found = await this.find(order, limit + 1, { skip: offset });
-    const results = found.slice(0, limit);
-    const [first] = results;
+    const window = this.windowOf(await this.find(this.order, limit + 1, { skip: offset }), limit);
+    const [first] = window.results;
+    if (first) return { ...window, prev: offset > 0 ? this.at(first) : undefined };
     // Beyond the end, the previous page ends with the last record, if there is one.
-    const [last] = first || offset === 0 ? [] : await this.find(reverseOf(order), 1);
-    const prev = first ? offset > 0 && this.at(first) : last && complementOf(this.at(last));
-    return { results, cursors: await this.written(this.nextOf(found, limit), prev || undefined) };
+    const [last] = offset === 0 ? [] : await this.find(reverseOf(this.order), 1);
+    return { ...window, prev: last && complementOf(this.at(last)) };
   }
 
   /** The page behind a position in one direction; `prev` leads in the opposite direction. */
@@ -69,15 +62,16 @@ class PageReader<Entity extends object> {
       this.find(direction, limit + 1, { position }),
       this.find(reverseOf(direction), 1, { position: opposite }),
     ]);
-    const results = found.slice(0, limit);
-    const [first] = results;
-    const prev = back.length === 0 ? undefined : first ? this.at(first) : opposite;
-    return { results, cursors: await this.written(this.nextOf(found, limit), prev) };
+    const window = this.windowOf(found, limit);
+    const [first] = window.results;
+    const prev = first ? this.at(first) : opposite;
+    return { ...window, prev: back.length > 0 ? prev : undefined };
   }
 
-  private nextOf(found: readonly Stored<Entity>[], limit: number): Position | undefined {
+  /** @param found the records of the page, and the one behind them, if there is one */
+  private windowOf(found: readonly Stored<Entity>[], limit: number): Window<Entity> {
     const last = found.length > limit ? found[limit - 1] : undefined;
-    return last && this.at(last);
+    return { results: found.slice(0, limit), next: last && this.at(last) };
   }
 
   /** The first records in a direction: from its beginning, or behind a position. */
@@ -86,46 +80,43 @@ class PageReader<Entity extends object> {
     limit: number,
     { position, skip }: { position?: Position; skip?: number } = {},
   ): Promise<Stored<Entity>[]> {
-    const { filter, fields, schema } = this.list;
-    const ranges = position && rangesBehind(direction, position, schema);
+    const ranges = position && rangesBehind(direction, position, this.schema);
+    const read = { sort: sortOf(direction), fields: this.fields, skip, limit, ranges };
     const found: Stored<Entity>[] = [];
-    const read = { sort: sortOf(direction), fields, skip, limit, ranges };
-    for await (const record of this.store.find(filter, read)) found.push(record);
+    for await (const record of this.store.find(this.filter, read)) found.push(record);
     return found;
   }
 
   private at(record: Stored<Entity>): Position {
-    return positionOf(record, this.list.order);
-  }
-
-  private async written(next: Position | undefined, prev: Position | undefined): Promise<PageCursors> {
-    const text = async (position?: Position) => (position ? this.list.cursors.write(position) : null);
-    return { next: await text(next), prev: await text(prev) };
+    return positionOf(record, this.order);
   }
 }
 
-/** The filter of a list, and what was asked for, which stays the same while others write. */
-interface Selection {
-  readonly filter: StoreFilter;
-  readonly asked: StoreFilter;
-}
-
-/** Reads one page of a list, shared by all who ask for the same. */
+/**
+ * Reads one page of a list, shared by all who ask for the same.
+ *
+ * @param asked the filter before fields of other records are looked up, which stays the same while others write
+ */
 export async function readPage<Entity extends object>(
   { definition, parts: { key }, store }: Pick<CrudResource<Entity>, 'definition' | 'parts' | 'store'>,
-  { filter, asked }: Selection,
+  { filter, asked }: Readonly<Record<'filter' | 'asked', StoreFilter>>,
   query: PageQuery,
 ): Promise<Page<Stored<Entity>>> {
   const { name, schema } = definition;
   const { order = NEWEST_FIRST, offset, limit, after, before, count: mode, isBody = false } = query;
   const { fields } = readOf(definition, query);
-  const how = { order, fields, offset, limit, after, before, mode, isBody };
-  const read = () => {
+  const read = async () => {
     const cursors = new Cursors(key, { resource: name, order, filter: asked, isBody });
-    const reader = new PageReader(store, { filter, order, fields, schema, cursors });
-    return Promise.all([reader.read(query), counted(store, filter, mode)]);
+    const reader = new PageReader(store, schema, filter, order, fields);
+    const [{ results, next, prev }, count] = await Promise.all([
+      reader.read(query, cursors),
+      counted(store, filter, mode),
+    ]);
+    const text = async (position?: Position) => (position ? cursors.write(position) : null);
+    return { results, count, cursors: { next: await text(next), prev: await text(prev) } };
   };
-  const [{ results, cursors }, count] = await store.share(filter, how, read).catch(rejectSlow);
+  const how = { order, fields, offset, limit, after, before, mode, isBody };
+  const { results, count, cursors } = await store.share(filter, how, read).catch(rejectSlow);
   return sharedPage(results, count, query, cursors);
 }
 
