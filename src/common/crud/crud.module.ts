@@ -42,7 +42,7 @@ import { bodyLimitOf, usePlatform } from './platform/platform.js';
 import { SEARCH_CHECKPOINTS, searchable, SearchIndex, searchProvider } from './search/search-index.js';
 import { CrudResource, CrudRegistry } from './service/crud-resource.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
-import { Crud } from './service/crud.js';
+import { Crud } from './service/unit-of-work.js';
 import { holdingOf } from './service/references.js';
 import { CrudStore } from './store/crud.store.js';
 import { DELETED_MODEL, Outbox, Outboxes, withOutbox } from './store/outbox.js';

@@ -67,7 +67,7 @@ export {
   type ReadOptions,
   type WriteOptions,
 } from './service/crud.service.js';
-export { Crud } from './service/crud.js';
+export { Crud } from './service/unit-of-work.js';
 export type { CrudStore } from './store/crud.store.js';
 export type { AggregationStage, StoreChange, StoreFilter, StoreRead, Updated } from './store/store-types.js';
 export type { Hold, ReferenceHolds } from './store/reference-holds.js';

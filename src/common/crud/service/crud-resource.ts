@@ -17,8 +17,7 @@ import { unreadableBy } from '../definition/events.js';
 import { Access } from './access.js';
 import { Parents, type RecordGuards } from './readable-records.js';
 import { holdingOf } from './references.js';
-import type { Crud } from './crud.js';
-import type { UnitOfWork } from './unit-of-work.js';
+import type { Crud, UnitOfWork } from './unit-of-work.js';
 import { Writes } from './writes.js';
 
 /** What a resource is made of, besides its definition. */

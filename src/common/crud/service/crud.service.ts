@@ -4,12 +4,12 @@ import { PreconditionFailedError, RecordNotFoundError } from '../../errors/index
 import type { TenantScope } from '../../tenancy/index.js';
 import { getCrudResourceToken } from '../crud.tokens.js';
 import type { ArchiveDefinition } from '../definition/archive.js';
-import { type BodyOptions, isChecked } from '../../fields/index.js';
+import { type InputReader, isChecked } from '../../fields/index.js';
 import { requiredTags, withTags } from '../definition/entity-tags.js';
 import { rejectForbidden } from '../definition/field-rules.js';
 import { requireEntity } from '../options/check-options.js';
 import type { CrudAction, CrudOptions } from '../options/crud-options.js';
-import type { Changes, CreateValues, Presented, Stored, UpdateValues } from '../options/records.js';
+import type { CreateValues, Presented, Stored, UpdateValues } from '../options/records.js';
 import type { ListQuery, PageQuery, ReadQuery, Where } from '../query/list-query.js';
 import type { Page } from '../query/pages.js';
 import type { CrudStore } from '../store/crud.store.js';
@@ -149,18 +149,14 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   async create(
     scope: TenantScope,
     input: CreateValues<Entity, Create>,
-    options: WriteOptions = {},
+    { validate = true }: WriteOptions = {},
   ): Promise<Stored<Entity>> {
+    const { access, definition, writes } = this.resource;
     // Before the body is looked at: a caller without a scope learns nothing about it.
-    const isolationValues = this.resource.access.isolationValues('create', scope);
-    const { createReader } = this.resource.definition;
-    const isTrusted = options.validate === false || isChecked(input, createReader);
-    const checked = isTrusted
-      ? input
-      : ((await createReader.read(input, this.#reading(scope, input))) as Create);
+    const isolationValues = access.isolationValues('create', scope);
+    const checked = validate ? await this.#checked(scope, input, definition.createReader, 'read') : input;
     await this.requireParent('create', scope);
-    const chosen = this.resource.access.chosen(isolationValues, checked as Readonly<Fields>);
-    return this.resource.writes.create(scope, checked, chosen);
+    return writes.create(scope, checked, access.chosen(isolationValues, checked as Readonly<Fields>));
   }
 
   /**
@@ -173,17 +169,14 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     scope: TenantScope,
     id: RecordId,
     changes: UpdateValues<Entity, Update>,
-    options: WriteOptions & ConditionalOptions & Unread = {},
+    { validate = true, isUnread, ...options }: WriteOptions & ConditionalOptions & Unread = {},
   ): Promise<Stored<Entity>> {
-    const { isUnread } = options;
-    const record = await this.#write('update', scope, id, options, async (filter) =>
-      this.resource.writes.patch(
-        scope,
-        filter,
-        await this.#checked(scope, filter, changes, options),
-        isUnread,
-      ),
-    );
+    const { resource } = this;
+    const record = await this.#write('update', scope, id, options, async (filter) => {
+      const reader = validate ? await resource.readerOf(filter) : undefined;
+      const checked = reader ? await this.#checked(scope, changes, reader, 'readPatch') : changes;
+      return resource.writes.patch(scope, filter, checked, isUnread);
+    });
     return record ?? this.throwNotFound();
   }
 
@@ -244,7 +237,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
 
   /** The resource; inside a unit of work with a store that is part of it. */
   protected get resource(): CrudResource<Entity, Create, Update> {
-    const unit = currentUnit();
+    const unit = currentUnit.getStore();
     return unit ? (unit.of(this.outside as never) as never) : this.outside;
   }
 
@@ -357,22 +350,19 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     return written;
   }
 
-  async #checked(
-    scope: TenantScope,
-    filter: StoreFilter,
-    changes: UpdateValues<Entity, Update>,
-    { validate }: WriteOptions,
-  ): Promise<Changes<Update>> {
-    if (validate === false) return changes as Changes<Update>;
-    const reader = await this.resource.readerOf(filter);
-    if (isChecked(changes, reader)) return changes as Changes<Update>;
-    return (await reader.readPatch(changes, this.#reading(scope, changes))) as Changes<Update>;
-  }
-
-  /** A body that no route describes may come straight from a client. */
-  #reading({ caller, context }: TenantScope, body: unknown): BodyOptions {
-    if (!context.hasUnreadBody) return { extras: true };
-    return { concealed: rejectForbidden(this.resource.definition.fieldRules, caller, body) };
+  /** Checks values, unless a route has. A body that no route describes may come straight from a client. */
+  async #checked<Values extends object>(
+    { caller, context }: TenantScope,
+    values: Values,
+    reader: InputReader<object>,
+    read: 'read' | 'readPatch',
+  ): Promise<Values> {
+    if (isChecked(values, reader)) return values;
+    const { fieldRules } = this.resource.definition;
+    const options = context.hasUnreadBody
+      ? { concealed: rejectForbidden(fieldRules, caller, values) }
+      : { extras: true };
+    return (await reader[read](values, options)) as Values;
   }
 
   private requireArchive(): ArchiveDefinition {
