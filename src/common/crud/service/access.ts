@@ -51,12 +51,13 @@ export class Access {
   async requireRoom(given: Readonly<Fields>, isolated: Readonly<Fields>): Promise<void> {
     const { createReader } = this.definition;
     const lengthOf = (list: unknown) => (Array.isArray(list) ? list.length : 0);
-    const full = createReader.fields.filter(({ name, schema: { maxItems = Infinity } }) => {
-      const length = lengthOf(isolated[name]);
-      return length > maxItems && length > lengthOf(given[name]);
-    });
-    if (full.length === 0) return;
-    await createReader.check(Object.fromEntries(full.map(({ name }) => [name, plain(isolated[name])])));
+    const full = createReader.fields
+      .filter(
+        ({ name, schema: { maxItems = Infinity } }) =>
+          lengthOf(isolated[name]) > Math.max(maxItems, lengthOf(given[name])),
+      )
+      .map(({ name }) => [name, plain(isolated[name])] as const);
+    if (full.length > 0) await createReader.check(Object.fromEntries(full));
   }
 
   /** The filter of the records that a caller can reach with an action. @throws UnauthenticatedError or its like */

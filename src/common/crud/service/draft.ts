@@ -29,14 +29,13 @@ export async function changeOfDraft<Entity extends object>(
   const removed = unset.map((path): PathChange => [path, undefined]);
   const planned = withChanges(previous, [...Object.entries(set), ...removed]);
   const isolated = Object.fromEntries(
-    Object.values(definition.isolation).flatMap((fields) =>
-      Object.entries(fields)
-        // What has several values may change, as long as one of the caller's own is in it, which the write checks.
-        .filter(
-          ([field, { alternatives, isList }]) => !alternatives && !isList && !entryTypeOf(schema.path(field)),
-        )
-        .map(([field]) => [field, (previous as Fields)[field]]),
-    ),
+    Object.values(definition.isolation)
+      .flatMap((fields) => Object.entries(fields))
+      // What has several values may change, as long as one of the caller's own is in it, which the write checks.
+      .filter(
+        ([field, { alternatives, isList }]) => !alternatives && !isList && !entryTypeOf(schema.path(field)),
+      )
+      .map(([field]) => [field, (previous as Fields)[field]]),
   );
   const edit = async (record: Fields) => {
     await hook({ record, previous: presenter.present(previous) });
@@ -138,9 +137,10 @@ function requireHidden(type: SchemaType, path: string, value: unknown): void {
     });
 }
 
-/** The entries of a list at any depth, or of a map. */
+/** The entries of a list at any depth, or of a map, or the members of an object. */
 function entriesOf(value: unknown): unknown[] {
   if (Array.isArray(value)) return value.flat(Infinity);
+  if (value instanceof Map) return [...(value as Map<string, unknown>).values()];
   return isPlainObject(value) ? Object.values(value) : [];
 }
 
@@ -158,17 +158,13 @@ function withBytes(changes: readonly PathChange[], record: object): readonly Pat
 }
 
 /** Every value of bytes in another one. */
-function bytesIn(value: unknown): (mongo.Binary | Uint8Array)[] {
-  if (value instanceof mongo.Binary || value instanceof Uint8Array) return [value];
-  if (Array.isArray(value)) return value.flatMap(bytesIn);
-  if (value instanceof Map) return [...value.values()].flatMap(bytesIn);
-  return isPlainObject(value) ? Object.values(value).flatMap(bytesIn) : [];
+function bytesIn(value: unknown): unknown[] {
+  const isBytes = value instanceof mongo.Binary || value instanceof Uint8Array;
+  return isBytes ? [value] : entriesOf(value).flatMap(bytesIn);
 }
 
 /** An object with the changes of its members; it is not changed itself. */
 function withChanges(object: object, changes: readonly PathChange[]): object {
-  const isRemoved = ([, value]: PathChange) => value === undefined || value === null;
-  const [set, unset] = [changes.filter((change) => !isRemoved(change)), changes.filter(isRemoved)];
-  const change = { $set: Object.fromEntries(set), $unset: Object.fromEntries(unset) };
-  return applyChange(object as Stored<object>, change);
+  const $set = Object.fromEntries(changes.map(([path, value]) => [path, value ?? undefined]));
+  return applyChange(object as Stored<object>, { $set });
 }
