@@ -10,9 +10,9 @@ import type { SearchIndex } from '../search/search-index.js';
 import type { CrudStore } from '../store/crud.store.js';
 import type { StoreFilter } from '../store/store-types.js';
 import { fieldAt, type InputReader } from '../../fields/index.js';
-import { ACTIONS } from '../options/crud-options.js';
+import { ACTIONS, type CrudAction } from '../options/crud-options.js';
 import { checkReferred } from '../definition/query-definition.js';
-import { failFor, failIf } from '../options/checks.js';
+import { failIf } from '../options/checks.js';
 import { unreadableBy } from '../definition/events.js';
 import { Access } from './access.js';
 import { Parents, type RecordGuards } from './readable-records.js';
@@ -132,16 +132,12 @@ export class CrudRegistry implements OnApplicationBootstrap {
       const { definition, parts } = resource;
       // Nest names a class of hooks that is not one for all requests.
       parts.hooks();
-      const { parent, references } = definition;
-      if (definition.events?.data === 'record') this.checkReaders(resource, definition.events.tenant);
-      if (parent) {
-        checkDecorator(definition, parent.field, parent.entity, 'parent.entity');
-        this.checkTarget(definition, parent.entity, 'parent.entity');
-      }
+      const { events, parent, references } = definition;
+      if (events?.data === 'record') this.checkReaders(resource, events.tenant);
+      if (parent) this.checkedTarget(definition, parent.field, parent.entity, 'parent.entity', ACTIONS);
       for (const { to, path, onDelete } of references) {
-        checkDecorator(definition, path, to, `references.${path}.to`);
-        this.checkTarget(definition, to, `references.${path}.to`);
-        const target = this.of(to);
+        const where = `references.${path}.to`;
+        const target = this.checkedTarget(definition, path, to, where, ['create', 'update']);
         checkReferred(definition, target.definition);
         if (onDelete === 'restrict') target.parts.onRestricted();
       }
@@ -150,7 +146,6 @@ export class CrudRegistry implements OnApplicationBootstrap {
 
   /** Checks that everyone of a tenant may read its records, which events show to them. */
   private checkReaders(resource: CrudResource, tenant: string): void {
-    const { label } = resource.definition;
     let above: CrudResource | undefined = resource;
     for (; above; above = above.definition.parent && this.resources.get(above.definition.parent.entity)) {
       const { definition, parts } = above;
@@ -159,49 +154,49 @@ export class CrudRegistry implements OnApplicationBootstrap {
         (parts.guards.areDeclared ? 'the controller has guards' : undefined);
       if (reason === undefined) continue;
       const where = above === resource ? '' : ` of ${definition.label}`;
-      throw new Error(
-        `CrudModule.forFeature(${label}): events would show a record to callers who may not read it, since ${reason}${where}. Write events: { data: 'id' }.`,
+      resource.definition.fail(
+        `events would show a record to callers who may not read it, since ${reason}${where}. Write events: { data: 'id' }.`,
       );
     }
   }
 
-  private checkTarget(definition: CrudDefinition, entity: Type<object>, where: string): void {
-    const target = this.resources.get(entity)?.definition;
-    const of = `CrudModule.forFeature(${definition.label}): ${where} names ${entity.name}`;
-    if (!target) {
-      throw new Error(
-        `${of}, which is not a resource. Import CrudModule.forFeature({ entity: ${entity.name}, … }).`,
+  /**
+   * The resource that the option `where` names for a field. The decorator of the field says the same thing; a class that
+   * extends the one that it names fits, too.
+   *
+   * @param writes actions that look up its records
+   */
+  private checkedTarget(
+    { disabled, entity, fail, inputs, isolation }: CrudDefinition,
+    path: string,
+    to: Type<object>,
+    where: string,
+    writes: readonly CrudAction[],
+  ): CrudResource {
+    const names = `${where} names ${to.name}`;
+    for (const owner of [entity, inputs.create, inputs.update]) {
+      const named = fieldAt(owner, path)?.reference?.();
+      if (!named || to === named || to.prototype instanceof named) continue;
+      fail(
+        `${names}, but @IsReference() of ${owner.name}.${path} names ${named.name}. Name one class in both.`,
       );
     }
-    const writes = where === 'parent.entity' ? ACTIONS : (['create', 'update'] as const);
-    const open = writes.find(
-      (action) => !definition.disabled.has(action) && isOpen(definition.isolation[action]),
-    );
-    if (open !== undefined && !isOpen(target.isolation.get))
-      throw new Error(
-        `${of}, which takes a token to read, but the action ${open} asks for none. Add isolationFields.${open}.`,
+    const target = this.resources.get(to);
+    if (!target)
+      return fail(
+        `${names}, which is not a resource. Import CrudModule.forFeature({ entity: ${to.name}, … }).`,
       );
-  }
-}
-
-/** The decorator of a field and the option say the same thing; a class that extends the one that is named fits, too. */
-function checkDecorator(
-  { entity, inputs, label }: CrudDefinition,
-  path: string,
-  target: Type<object>,
-  where: string,
-): void {
-  for (const owner of [entity, inputs.create, inputs.update]) {
-    const named = fieldAt(owner, path)?.reference?.();
-    if (!named || target === named || target.prototype instanceof named) continue;
-    throw new Error(
-      `CrudModule.forFeature(${label}): ${where} names ${target.name}, but @IsReference() of ${owner.name}.${path} names ${named.name}. Name one class in both.`,
-    );
+    const open = writes.find((action) => !disabled.has(action) && isOpen(isolation[action]));
+    if (open !== undefined && !isOpen(target.definition.isolation.get))
+      fail(
+        `${names}, which takes a token to read, but the action ${open} asks for none. Add isolationFields.${open}.`,
+      );
+    return target;
   }
 }
 
 function rejectDuplicates(one: CrudDefinition, other: CrudDefinition): void {
-  failIf(failFor(one.options), '', {
+  failIf(one.fail, '', {
     [`the class is the entity of the resource "${other.name}" already. Extend it for a second resource.`]:
       one.entity === other.entity,
     [`another resource is named "${one.name}", with the entity ${other.label}. Choose another name.`]:

@@ -13,7 +13,7 @@ const MAX_REFERRED = 1_000;
 
 /**
  * The conditions with those on fields of referred records replaced by conditions on the references themselves: they
- * refer to a record that the caller may read and that matches. The same ones if none is of that kind.
+ * refer to a record that the caller may read and that matches.
  *
  * @throws QueryTooBroadError if too many referred records match one
  */
@@ -22,17 +22,10 @@ export async function resolveReferred(
   scope: TenantScope,
   registry: Resources,
 ): Promise<readonly Where[]> {
-  if (!conditions.some(isReferring)) return conditions;
   const resolved: Where[] = [];
   // One after another: a query has many conditions, and other requests wait.
   for (const where of conditions) resolved.push(await resolve(where, scope, registry));
   return resolved;
-}
-
-function isReferring(where: Where): boolean {
-  if ('and' in where) return where.and.some(isReferring);
-  if ('or' in where) return where.or.some(isReferring);
-  return 'not' in where ? isReferring(where.not) : where.field.referred !== undefined;
 }
 
 async function resolve(where: Where, scope: TenantScope, registry: Resources): Promise<Where> {
@@ -40,11 +33,11 @@ async function resolve(where: Where, scope: TenantScope, registry: Resources): P
   if ('or' in where) return { or: await resolveReferred(where.or, scope, registry) };
   if ('not' in where) return { not: await resolve(where.not, scope, registry) };
   const { field } = where;
-  const { referred } = field;
-  if (!referred) return where;
+  if (!field.referred) return where;
   const [positive, isComplement] = positiveOf(where);
-  const values = await matching(referred, { ...positive, field: referred.field }, scope, registry);
-  const condition = { field: { ...field, path: referred.reference.path }, operator: 'in', values } as const;
+  const values = await matching(field.referred, positive, scope, registry);
+  const path = field.referred.reference.path;
+  const condition = { field: { ...field, path }, operator: 'in', values } as const;
   return isComplement ? { not: condition } : condition;
 }
 
@@ -59,19 +52,20 @@ function positiveOf(condition: Condition): [positive: Condition, isComplement: b
 
 /** The identifiers of the records that match, among those that the caller may read. */
 async function matching(
-  { reference }: Referred,
+  { field, reference }: Referred,
   condition: Condition,
   scope: TenantScope,
   registry: Resources,
 ): Promise<readonly Types.ObjectId[]> {
   const target = registry.of(reference.to);
   try {
-    const filter = { ...target.access.reading(scope), $and: predicatesOf({ conditions: [condition] }) };
+    const conditions = [{ ...condition, field }];
+    const filter = { ...target.access.reading(scope), $and: predicatesOf({ conditions }) };
     const found: Stored<object>[] = [];
     const read = { fields: target.parentFields, limit: MAX_REFERRED + 1 };
     for await (const record of target.store.find(filter, read)) found.push(record);
     if (found.length > MAX_REFERRED)
-      throw new QueryTooBroadError(`${reference.path}.${condition.field.path}`, MAX_REFERRED);
+      throw new QueryTooBroadError(`${reference.path}.${field.path}`, MAX_REFERRED);
     return (await permitted(target, scope, found)).map(({ _id }) => _id);
   } catch (error) {
     if (isRejection(error) && !(error instanceof QueryTooBroadError)) return [];
