@@ -49,9 +49,8 @@ export interface ConditionalOptions {
   ifMatch?: string | readonly string[];
 }
 
-/** Of the generated route. */
+/** Of the generated route: whether nobody looks at more of the result than its identifier and revision. */
 interface Unread {
-  /** Whether nobody looks at more of the result than its identifier and revision. @default false */
   isUnread?: boolean;
 }
 
@@ -214,7 +213,8 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   async restore(scope: TenantScope, id: RecordId, options: ConditionalOptions = {}): Promise<Stored<Entity>> {
     const { field } = this.requireArchive();
     const change = { set: {}, unset: [field] };
-    const restore = (filter: StoreFilter) => this.resource.writes.change(scope, filter, change, 'restore');
+    const restore = (filter: StoreFilter) =>
+      this.resource.writes.update(scope, filter, () => change, { action: 'restore' });
     const reach = { ...options, archived: 'only' } as const;
     return (await this.#write('update', scope, id, reach, restore)) ?? this.throwNotFound();
   }
@@ -282,7 +282,7 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     options: ChangeOptions = {},
   ): Promise<Stored<Entity> | undefined> {
     const record = await this.#write(action, scope, id, options, (filter) =>
-      this.resource.writes.change(scope, filter, { set, unset }, action),
+      this.resource.writes.update(scope, filter, () => ({ set, unset }), { action }),
     );
     if (!record && requiredTags(scope, this.resource.definition.entity, id, options.ifMatch))
       throw new PreconditionFailedError();

@@ -2,6 +2,7 @@ import { Types } from 'mongoose';
 import { DuplicateValueError, WriteConflictError } from '../../errors/index.js';
 import type { AfterHook } from '../../events/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
+import type { AuditTrail } from '../audit/audit-trail.js';
 import type { UpdateAction } from '../options/crud-hooks.js';
 import type { HookName } from '../options/crud-options.js';
 import type { Changes, Stored } from '../options/records.js';
@@ -35,10 +36,12 @@ interface ChangeContext {
   readonly action?: UpdateAction;
   /** The body to pass to the hooks. @default none */
   readonly changes?: object;
+  /** Whether the change depends on the current record. @default false */
+  readonly isRelative?: boolean;
   /** Whether the change only removes a reference, so that the remaining ones need not be checked. @default false */
   readonly unlinks?: boolean;
-  /** Whether more of the record is needed than its revision. @default true */
-  readonly needsRecord?: boolean;
+  /** Whether the caller needs only the revision. If nobody needs more, concurrent changes share a command. @default false */
+  readonly isUnread?: boolean;
 }
 
 /** Carries out the writes of a resource: hooks, references, the one atomic command, events. */
@@ -63,26 +66,60 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return scope.context.reservation?.findFirst(name, (id) => this.find(scope, input, id));
   }
 
-  /** Changes the record that matches, and runs the update hooks; undefined if none matches. */
-  async change(
+  /** Changes the record that matches as planned, and runs the update hooks; undefined if none matches. */
+  async update(
     scope: TenantScope,
     filter: StoreFilter,
-    change: Required<StoreChange>,
-    action: UpdateAction,
+    plan: (previous: Stored<Entity> | undefined) => Required<StoreChange> | Promise<Required<StoreChange>>,
+    { action = 'update', changes = {}, isRelative, isUnread, unlinks }: ChangeContext,
   ): Promise<Stored<Entity> | undefined> {
-    return this.update(scope, filter, false, () => change, { action });
+    const { definition, store } = this.resource;
+    const { audit, events, kinds } = definition;
+    const needsCurrent = isRelative || kinds !== undefined || this.has('beforeUpdate');
+    const sharesCommand = isUnread && !needsCurrent && !events && !audit && !this.isHeard('afterUpdate');
+    const isolatedAs = action === 'restore' ? 'update' : action;
+    return this.optimistically(filter, needsCurrent, async (current, condition) => {
+      let change = await plan(current);
+      const planned = change.set;
+      if (!unlinks) await checkReferences(this.resource, isolatedAs, scope, planned);
+      if (current && this.has('beforeUpdate')) {
+        change = await changeOfDraft(definition, current, change, (draft) =>
+          this.before('beforeUpdate', scope, { action, changes, ...draft }),
+        );
+      }
+      requireSameScope(this.resource, isolatedAs, scope, change);
+      const id = current?._id ?? filter._id;
+      change = withoutIdentity(definition.label, change, id);
+      requireFields(definition, change, current);
+      const names = namesOf(change);
+      if (names.length === 0) return current ?? (await store.findOne(filter));
+      await checkReferences(this.resource, isolatedAs, scope, changedValues(planned, change.set));
+      if (sharesCommand) {
+        const onQueued = () => scope.context.writeTurn?.release();
+        const __v = await this.send(scope, () => store.updateUnread(condition, change, { onQueued }));
+        return __v === undefined ? undefined : ({ _id: filter._id, __v } as Stored<Entity>);
+      }
+      const entry = entryOf(definition, scope.caller, action, names);
+      const updated = await this.audited(scope, id, entry, () =>
+        this.send(scope, () => store.update(condition, change, { entry })),
+      );
+      if (!updated) return undefined;
+      const { record, previous } = updated;
+      if (record === previous) return record;
+      await this.announce('afterUpdate', scope, record, entry, () => ({
+        changes,
+        previous: definition.present(previous, scope.caller),
+      }));
+      return record;
+    });
   }
 
-  /**
-   * {@link Writes.change} by a merge patch (RFC 7396).
-   *
-   * @param isUnread whether the caller needs only the revision. If nobody needs more, concurrent changes share a command
-   */
+  /** {@link Writes.update} by a merge patch (RFC 7396). */
   async patch(
     scope: TenantScope,
     filter: StoreFilter,
     changes: Changes<Update>,
-    isUnread = false,
+    isUnread?: boolean,
   ): Promise<Stored<Entity> | undefined> {
     const { definition } = this.resource;
     const plan = async (previous: Stored<Entity> | undefined) => {
@@ -94,8 +131,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       }
       return planChange(definition, changes, previous);
     };
-    const needsRecord = !isUnread || this.needsRecord(changes);
-    return this.update(scope, filter, needsPrevious(changes), plan, { changes, needsRecord });
+    return this.update(scope, filter, plan, { changes, isRelative: needsPrevious(changes), isUnread });
   }
 
   /** Removes a reference, a field or an entry of a list, from the record that matches, and runs the update hooks. */
@@ -111,7 +147,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       const others = [valueAt(previous, path) ?? []].flat().filter((entry) => String(entry) !== String(id));
       return { set: { [path]: others }, unset: [] };
     };
-    return this.update(scope, filter, isList, plan, { unlinks: true });
+    return this.update(scope, filter, plan, { isRelative: isList, unlinks: true });
   }
 
   /**
@@ -168,7 +204,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       await checkReferences(this.resource, 'create', scope, changedValues(values, edited));
       record = access.isolated(edited, isolationValues);
     }
-    if (definition.kinds) requireOwnFields(definition, record, record);
+    requireOwnFields(definition, record, record);
     // Middleware of the schema may add more.
     if (!store.hasMiddleware && (definition.kinds || this.has('beforeCreate')))
       requireComplete(definition, record);
@@ -200,58 +236,6 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return stored;
   }
 
-  private needsRecord(changes: object): boolean {
-    const { audit, events, kinds } = this.resource.definition;
-    const isTold = events !== undefined || audit !== undefined || this.isHeard('afterUpdate');
-    return isTold || this.has('beforeUpdate') || kinds !== undefined || needsPrevious(changes);
-  }
-
-  private async update(
-    scope: TenantScope,
-    filter: StoreFilter,
-    isRelative: boolean,
-    plan: (previous: Stored<Entity> | undefined) => Required<StoreChange> | Promise<Required<StoreChange>>,
-    { action = 'update', changes = {}, unlinks = false, needsRecord = true }: ChangeContext,
-  ): Promise<Stored<Entity> | undefined> {
-    const { definition, store } = this.resource;
-    const needsCurrent = isRelative || definition.kinds !== undefined || this.has('beforeUpdate');
-    const isolatedAs = action === 'restore' ? 'update' : action;
-    return this.optimistically(filter, needsCurrent, async (current, condition) => {
-      let change = await plan(current);
-      const planned = change.set;
-      if (!unlinks) await checkReferences(this.resource, isolatedAs, scope, planned);
-      if (current && this.has('beforeUpdate')) {
-        change = await changeOfDraft(definition, current, change, (draft) =>
-          this.before('beforeUpdate', scope, { action, changes, ...draft }),
-        );
-      }
-      requireSameScope(this.resource, isolatedAs, scope, change);
-      const id = current?._id ?? filter._id;
-      change = withoutIdentity(definition.label, change, id);
-      requireFields(definition, change, current);
-      const names = namesOf(change);
-      if (names.length === 0) return current ?? (await store.findOne(filter));
-      await checkReferences(this.resource, isolatedAs, scope, changedValues(planned, change.set));
-      if (!needsRecord) {
-        const onQueued = () => scope.context.writeTurn?.release();
-        const __v = await this.send(scope, () => store.updateUnread(condition, change, { onQueued }));
-        return __v === undefined ? undefined : ({ _id: filter._id, __v } as Stored<Entity>);
-      }
-      const entry = entryOf(definition, scope.caller, action, names);
-      const updated = await this.audited(scope, id, entry, () =>
-        this.send(scope, () => store.update(condition, change, { entry })),
-      );
-      if (!updated) return undefined;
-      const { record, previous } = updated;
-      if (record === previous) return record;
-      await this.announce('afterUpdate', scope, record, entry, () => ({
-        changes,
-        previous: definition.present(previous, scope.caller),
-      }));
-      return record;
-    });
-  }
-
   /**
    * Carries out a write. One that depends on the record's current state is carried out only if that has not
    * changed, and retried otherwise (optimistic concurrency control).
@@ -275,16 +259,10 @@ export class Writes<Entity extends object, Create extends object, Update extends
   }
 
   /** Carries out the command of a write, between its audit record and its outcome if the resource is audited. */
-  private async audited<T>(
-    scope: TenantScope,
-    id: unknown,
-    entry: OutboxEntry,
-    write: () => Promise<T>,
-    begun?: () => void,
-  ): Promise<T> {
+  private readonly audited: AuditTrail['around'] = (scope, id, entry, write, onOrdered) => {
     const { audit } = this.resource.parts;
-    return audit ? audit.around(scope, id, entry, write, begun) : write();
-  }
+    return audit ? audit.around(scope, id, entry, write, onOrdered) : write();
+  };
 
   private has(name: HookName): boolean {
     return typeof this.resource.parts.hooks()[name] === 'function';
