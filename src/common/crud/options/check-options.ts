@@ -23,7 +23,7 @@ import {
   required,
   rule,
 } from './checks.js';
-import { ACTIONS, type AnyCrudOptions, BATCH_HANDLERS, HANDLERS, HOOKS } from './crud-options.js';
+import { ACTIONS, type AnyCrudOptions, BATCH_HANDLERS, HANDLERS } from './crud-options.js';
 
 /** First path segments of the service's own routes. */
 const RESERVED_PATHS = ['docs', 'health'];
@@ -56,19 +56,7 @@ export const ROUTE = {
 
 const INPUT = object({ create: required(aClass), update: required(aClass) });
 
-const OUTPUT = object({
-  type: aClass,
-  from: required(rule(isFunction, 'a function of the record and the caller')),
-  hides: listOf(isText, 'a list of fields; write [] if the function hides none'),
-});
-
 const PREDICATE = rule(isFunction, "a function of the caller, such as hasRole('hr')");
-
-const REFERENCE = object({
-  to: required(aClass),
-  check: oneOf('exists', 'sameScope', false),
-  onDelete: oneOf('restrict', 'cascade', 'unset', 'ignore'),
-});
 
 const isPath = matches(/^\w+(\.\w+)*$/);
 
@@ -80,31 +68,21 @@ const hasDistinctFields = (keys: readonly string[]) =>
 const isOrder = (keys: unknown) =>
   isKey(keys) || (isListOf(keys, isKey) && hasDistinctFields(keys as readonly string[]));
 
-const QUERY = object({
-  filter: listOf(isPath, "a list of fields, such as ['title', 'price']"),
-  sort: listOf(isOrder, "a list of orders, such as ['-createdAt', ['completed', 'dueAt']]"),
-  search: listOf(isPath, "a list of fields, such as ['title', 'description']"),
-});
-
 const isScope = (fields: unknown) =>
   isPlainObject(fields) && Object.keys(fields).length > 0 && Object.values(fields).every(isFunction);
 
+const SCOPE = 'an object of fields and sources, such as { tenant: currentTenant }';
+
+// A write must know whose a record is.
+const isWriteScope = (fields: unknown) => isScope(fields) && !(ANY_OF in (fields as object));
+
 /** A value of another shape would isolate nothing and make the resource public: so would undefined. */
-const READ_SCOPE = defined(
-  rule(isScope, 'an object of fields and sources, such as { tenant: currentTenant }'),
-);
-
-/** A write must know whose a record is. */
-const WRITE_SCOPE = defined(
-  rule(
-    (fields) => isScope(fields) && !(ANY_OF in (fields as object)),
-    'an object of fields and sources, such as { tenant: currentTenant }; anyOf is for get and count',
-  ),
-);
-
 const ISOLATION = {
-  ...eachOf(['all', 'create', 'update', 'del'], WRITE_SCOPE),
-  ...eachOf(['get', 'count'], READ_SCOPE),
+  ...eachOf(
+    ['all', 'create', 'update', 'del'],
+    defined(rule(isWriteScope, `${SCOPE}; anyOf is for get and count`)),
+  ),
+  ...eachOf(['get', 'count'], defined(rule(isScope, SCOPE))),
 };
 
 /** The check of every option. Those that take several together follow, and the definition asks the entity's fields. */
@@ -121,7 +99,14 @@ const OPTIONS: { readonly [Name in keyof Required<AnyCrudOptions>]: Check } = {
   ),
   kinds: recordOf(aClass, 'an object, such as { seasonal: SeasonalInput, weekday: WeekdayInput }'),
   writeOnly: rule(Array.isArray, 'a list of input fields'),
-  output: either(isFunction, OUTPUT),
+  output: either(
+    isFunction,
+    object({
+      type: aClass,
+      from: required(rule(isFunction, 'a function of the record and the caller')),
+      hides: listOf(isText, 'a list of fields; write [] if the function hides none'),
+    }),
+  ),
   parent: object({ entity: required(aClass), param: required(text), field: required(text) }),
   disable: listOf(
     (action) => (ACTIONS as readonly unknown[]).includes(action),
@@ -145,15 +130,29 @@ const OPTIONS: { readonly [Name in keyof Required<AnyCrudOptions>]: Check } = {
   ),
   archive: object({ field: required(text) }),
   list: object({ unpaged: boolean, maxLimit: integer(1) }),
-  query: QUERY,
+  query: object({
+    filter: listOf(isPath, "a list of fields, such as ['title', 'price']"),
+    sort: listOf(isOrder, "a list of orders, such as ['-createdAt', ['completed', 'dueAt']]"),
+    search: listOf(isPath, "a list of fields, such as ['title', 'description']"),
+  }),
   bulk: boolean,
   import: boolean,
   events: either(isBoolean, object({ data: required(oneOf('id')) })),
   audit: either(isBoolean, object({ keptDays: integer(1, MAX_DAYS) })),
-  references: recordOf(REFERENCE, 'an object, such as { category: { to: Category } }'),
+  references: recordOf(
+    object({
+      to: required(aClass),
+      check: oneOf('exists', 'sameScope', false),
+      onDelete: oneOf('restrict', 'cascade', 'unset', 'ignore'),
+    }),
+    'an object, such as { category: { to: Category } }',
+  ),
   hooks: checkHooks,
   routes: object(eachOf([...HANDLERS, ...BATCH_HANDLERS], object(ROUTE))),
 };
+
+/** In the order of messages. */
+const HOOKS = ['Create', 'Update', 'Del'].flatMap((verb) => [`before${verb}`, `after${verb}`]);
 
 const INJECTED = listOf(
   (value) => value !== undefined,
@@ -199,7 +198,7 @@ function checkHooks(hooks: unknown, where: string, fail: Fail): void {
   const methods = new MetadataScanner().getAllMethodNames(holder);
   const names = [...own, ...methods.filter((name) => /^(before|after)/.test(name))];
   const known = HOOKS.join(', ');
-  const unknownHook = names.find((name) => !(HOOKS as readonly string[]).includes(name));
+  const unknownHook = names.find((name) => !HOOKS.includes(name));
   const broken = own.find((name) => typeof holder[name] !== 'function');
   failIf(fail, where, {
     [` has no "${unknownHook}". It takes ${known}.`]: unknownHook !== undefined,

@@ -15,31 +15,14 @@ export const ACTIONS: readonly CrudAction[] = ['get', 'count', 'create', 'update
 export type CrudHandler = 'create' | 'list' | 'count' | 'get' | 'update' | 'del' | 'restore';
 
 /** In the order of the explorer. */
-export const HANDLERS: readonly CrudHandler[] = [
-  'create',
-  'list',
-  'count',
-  'get',
-  'update',
-  'del',
-  'restore',
-];
+export const HANDLERS = ['create', 'list', 'count', 'get', 'update', 'del', 'restore'] as const;
 
 /** The handlers that carry out many writes, each as its own route would. See the options `bulk` and `import`. */
 export type CrudBatchHandler = 'bulk' | 'import';
 
 export const BATCH_HANDLERS: readonly CrudBatchHandler[] = ['bulk', 'import'];
 
-export const HOOKS = [
-  'beforeCreate',
-  'afterCreate',
-  'beforeUpdate',
-  'afterUpdate',
-  'beforeDel',
-  'afterDel',
-] as const;
-
-export type HookName = (typeof HOOKS)[number];
+export type HookName = keyof CrudHooks<object, object>;
 
 /** The classes of the request bodies: one for create and update, or one for each. */
 export type CrudInput<Create extends object, Update extends object> =
