@@ -55,7 +55,7 @@ export {
   type ReadQuery,
   type Where,
 } from './query/list-query.js';
-export { conditionOf } from './query/condition-of.js';
+export { conditionOf } from './query/conditions.js';
 export { type Outbox, Outboxes } from './store/outbox.js';
 export { resetsSearchIndex } from './search/search-index.js';
 export { fieldsPipe, type PagePosition, PageQueryPipe, type Paging, project } from './query/read-query.js';

@@ -48,7 +48,7 @@ class MemosService extends CrudService.for(memos) {
     });
   }
   search(scope: TenantScope, q: string) {
-    const search = readSearch(q, this.resource.definition.query.search, []);
+    const search = readSearch(q, this.resource.definition.query.search, () => undefined);
     return this.page(scope, { limit: 5, search });
   }
 }

@@ -1,5 +1,4 @@
 import type { SchemaType } from 'mongoose';
-import { errorMessages, type Violation } from '../../errors/index.js';
 import { type IsolationFields, isOpen } from '../../tenancy/index.js';
 import { failIf } from '../options/checks.js';
 import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
@@ -53,21 +52,9 @@ export function isolationOfAction(
   return reads && archive ? archive.isolation[action] : isolation[action];
 }
 
-/** Query parameter that asks for archived records. */
-export const ARCHIVED_PARAMETER = 'archived';
-
 /** Whether a query contains `archived`, valid or not: either way it requires a token. */
 export function asksForArchived(query: Readonly<Record<string, unknown>>): boolean {
-  return ARCHIVED_PARAMETER in query;
-}
-
-export function readArchived(text: string | undefined, violations: Violation[]): Archived | undefined {
-  const found = ARCHIVED.find((archived) => archived === text);
-  if (!found && text !== undefined) {
-    const detail = errorMessages.notOneOf(ARCHIVED_PARAMETER, ARCHIVED);
-    violations.push({ parameter: ARCHIVED_PARAMETER, detail });
-  }
-  return found;
+  return 'archived' in query;
 }
 
 /** Checks the option `archive`: its field, and that isolation decides whose archived records a caller sees. */

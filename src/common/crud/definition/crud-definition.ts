@@ -3,7 +3,7 @@ import type { Schema, SchemaType } from 'mongoose';
 import { InputReader, schemaOf } from '../../fields/index.js';
 import { type IsolationFields, routeParam, type TenantContext } from '../../tenancy/index.js';
 import { checkOptions } from '../options/check-options.js';
-import { type Fail, failFor } from '../options/checks.js';
+import { type Fail, failFor, failIf } from '../options/checks.js';
 import type { CrudHooks } from '../options/crud-hooks.js';
 import {
   ACTIONS,
@@ -16,18 +16,16 @@ import {
   type CrudReference,
   type CrudRouteOptions,
 } from '../options/crud-options.js';
+import { PAGE_LIMITS } from '../query/list-query.js';
 import { archiveOf, checkArchive } from './archive.js';
 import { checkFields, checkInputClass } from './check-fields.js';
 import { eventsOf, type EventsDefinition } from './events.js';
 import { checkFieldRules, fieldRulesOf, hiddenFrom } from './field-rules.js';
 import { addIndexes, checkIndexes, scopesOf } from './indexes.js';
 import { addKinds, KindReader, type Kinds, kindsOf, unionOf } from './kinds.js';
-import { checkOutputClass, outputFieldsOf, presentBy, Presenter } from './output.js';
+import { checkOutputClass, outputOf, presentBy, Presenter } from './output.js';
 import { narrowed, type QueryDefinition, queryDefinition } from './query-definition.js';
-import { type Composite, isHidden, schemasIn } from './schema-paths.js';
-
-/** Default of the maximum number of records per page. Unit: records. */
-const MAX_LIMIT = 100;
+import { type Composite, isHidden, schemasIn, topOf } from './schema-paths.js';
 
 /** Default of how long audit records are kept. Unit: days. */
 const KEPT_DAYS = 365;
@@ -64,10 +62,11 @@ export class CrudDefinition extends CheckedOptions {
   readonly parent?: CrudParent<Record<string, unknown>> = this.options.parent;
   readonly isolation = isolationOf(this.options);
   readonly visible: Readonly<Record<string, unknown>> = { ...this.options.visible };
+  readonly output = outputOf(this.options);
   readonly archive = archiveOf(this.options, this.isolation);
   readonly list = {
     unpaged: this.options.list?.unpaged ?? true,
-    maxLimit: this.options.list?.maxLimit ?? MAX_LIMIT,
+    maxLimit: this.options.list?.maxLimit ?? PAGE_LIMITS.limit.maximum,
   };
   /** The routes for many writes that the resource has. */
   readonly batches: readonly CrudBatchHandler[] = BATCH_HANDLERS.filter((name) => this.options[name]);
@@ -97,9 +96,9 @@ export class CrudDefinition extends CheckedOptions {
   /** Shows the entity's visible fields; `present` then applies the option `output`. */
   readonly presenter = new Presenter(this.schema, this.inputFields);
   /** Shows a record to a caller. */
-  readonly present = presentBy(this.presenter, this.options.output, this.fieldRules);
+  readonly present = presentBy(this);
   /** Names of the fields that clients see, including `_id`. */
-  readonly shownFields: readonly string[] = outputFieldsOf(this.options.output) ?? this.presenter.fields;
+  readonly shownFields: readonly string[] = this.output?.fields ?? this.presenter.fields;
   /** The references that clients can see, and therefore expand, by path. */
   readonly expandable = expandableOf(this);
   /** The sets of fields that lists and counts of live records are filtered by. */
@@ -145,16 +144,14 @@ function inputClasses({ input }: AnyCrudOptions, kinds: Kinds | undefined, fail:
 
 function schemaFor({ options, entity, kinds, writeOnly, fail }: CrudDefinition): Schema {
   const schema = options.schema?.clone() ?? schemaOf(entity);
-  if (!options.schema && !Object.keys(schema.paths).some((path) => path !== '_id'))
-    fail(
-      `no schema found. Decorate ${entity.name} with @Schema() and its fields with @Prop(), or pass { schema }.`,
-    );
-  if (schema.get('versionKey') !== '__v')
-    fail('records need a revision, "__v". Leave versionKey out of the options of the schema.');
-  if (!schema.path('createdAt'))
-    fail(
-      'lists are sorted by createdAt, which the schema does not have. Write @Schema({ timestamps: true }).',
-    );
+  failIf(fail, '', {
+    [`no schema found. Decorate ${entity.name} with @Schema() and its fields with @Prop(), or pass { schema }.`]:
+      !options.schema && !Object.keys(schema.paths).some((path) => path !== '_id'),
+    'records need a revision, "__v". Leave versionKey out of the options of the schema.':
+      schema.get('versionKey') !== '__v',
+    'lists are sorted by createdAt, which the schema does not have. Write @Schema({ timestamps: true }).':
+      !schema.path('createdAt'),
+  });
   rejectCoercionInMaps(schema);
   if (kinds) addKinds(schema, kinds, writeOnly);
   return schema;
@@ -162,7 +159,7 @@ function schemaFor({ options, entity, kinds, writeOnly, fail }: CrudDefinition):
 
 /** Reads bodies. Code may also set fields of the schema that no client may send. */
 function readerOf(type: Type<object>, { kinds, schema }: CrudDefinition): InputReader<object> {
-  const stored = new Set(Object.keys(schema.paths).map((path) => path.split('.', 1)[0] ?? path));
+  const stored = new Set(Object.keys(schema.paths).map(topOf));
   const extras = [...stored].filter((field) => field !== '_id' && field !== '__v');
   return kinds ? new KindReader(type, kinds, extras) : new InputReader(type, extras);
 }
@@ -200,7 +197,7 @@ function expandableOf({
   schema,
   shownFields,
 }: CrudDefinition): ReadonlyMap<string, ReferenceDefinition> {
-  const isShown = (path: string) => shownFields.includes(path.split('.', 1)[0] ?? path);
+  const isShown = (path: string) => shownFields.includes(topOf(path));
   const shown = references.filter(({ path }) => isShown(path) && !isHidden(schema, path));
   return new Map(shown.map((reference) => [reference.path, reference]));
 }
@@ -219,7 +216,7 @@ function viewsOf(definition: CrudDefinition): CrudDefinition['viewOf'] {
 
 function without(definition: CrudDefinition, hidden: readonly string[]): CrudDefinition {
   const { query, shownFields, expandable } = definition;
-  const isShown = (path: string) => !hidden.includes(path.split('.', 1)[0] ?? path);
+  const isShown = (path: string) => !hidden.includes(topOf(path));
   return {
     ...definition,
     query: { ...query, ...narrowed(query, isShown), live: narrowed(query.live, isShown) },

@@ -119,7 +119,8 @@ function limitUnique(definition: CrudDefinition): void {
   }
 }
 
-function missingFields(keys: Keys, { schema, isolation, options }: CrudDefinition): string[] {
+function missingFields(keys: Keys, definition: CrudDefinition): string[] {
+  const { schema, isolation } = definition;
   const { create, get } = isolation;
   const writers = Object.keys(create);
   // Of those who may read by different fields, the ones that created the records decide.
@@ -128,7 +129,7 @@ function missingFields(keys: Keys, { schema, isolation, options }: CrudDefinitio
   const isNamed = (field: string) => field in keys;
   // Its author has said where the values are unique, and whoever meets one there may read its record.
   if (all.some(isNamed) && read.every(isNamed)) return [];
-  const isSecret = (key: string) => isHidden(schema, key) || showsStored(options.output, key) === false;
+  const isSecret = (key: string) => isHidden(schema, key) || showsStored(definition, key) === false;
   const isShown = read.length > 0 && !Object.keys(keys).some(isSecret);
   return (isShown ? read : all).filter((field) => !isNamed(field));
 }

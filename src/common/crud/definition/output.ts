@@ -2,11 +2,11 @@ import type { Type } from '@nestjs/common';
 import { type Schema, Types, mongo } from 'mongoose';
 import { apiNamesOf, fieldsOf, isClass } from '../../fields/index.js';
 import type { TenantContext } from '../../tenancy/index.js';
-import type { CrudOutput } from '../options/crud-options.js';
+import type { AnyCrudOptions, CrudOutput, CrudOutputFunction } from '../options/crud-options.js';
 import type { Presented } from '../options/records.js';
 import type { CrudDefinition } from './crud-definition.js';
-import { type FieldRules, hiddenFrom } from './field-rules.js';
-import { isWithin, nodesOf, type SchemaNode } from './schema-paths.js';
+import { hiddenFrom } from './field-rules.js';
+import { isWithin, nodesOf, type SchemaNode, topOf } from './schema-paths.js';
 
 /**
  * Returns a stored value in the form that JSON should carry: identifiers, decimals and 64-bit integers as
@@ -29,8 +29,11 @@ export function plain(value: unknown, own?: (object: object) => unknown): unknow
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   const shown = own?.(value);
   if (shown !== undefined) return shown;
-  const entries = value instanceof Map ? [...(value as Map<string, unknown>)] : Object.entries(value);
-  return Object.fromEntries(entries.map(([key, entry]) => [key, plain(entry, own)]));
+  return Object.fromEntries(membersOf(value).map(([key, entry]) => [key, plain(entry, own)]));
+}
+
+function membersOf(value: object): (readonly [string, unknown])[] {
+  return value instanceof Map ? [...(value as Map<string, unknown>)] : Object.entries(value);
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -54,19 +57,16 @@ function shownMembers(
 
 /** Shows a value of a field, or of an entry of one: of objects, at every level, the members that the schema shows. */
 function shownValue(value: unknown, node: SchemaNode): unknown {
-  const { entries, schema, type } = node;
+  const { entries, type } = node;
   const isMap = type?.instance === 'Map';
   if (Array.isArray(value) && !isMap) return value.map((entry) => shownValue(entry, entries ?? node));
   if (entries && !isMap) return shownValue(value, entries);
   // The driver reads small values as numbers.
   if (type?.instance === 'BigInt' && value !== null) return String(value);
   if (typeof value !== 'object' || value === null) return plain(value);
-  // Only an object has members.
-  const members = schema || !type ? node.members : undefined;
-  if (members) return shownMembers(value as Fields, members);
+  if (node.members) return shownMembers(value as Fields, node.members);
   if (!entries) return plain(value);
-  const named = value instanceof Map ? [...(value as Map<string, unknown>)] : Object.entries(value);
-  const shown = entries.isHidden ? [] : named;
+  const shown = entries.isHidden ? [] : membersOf(value);
   return Object.fromEntries(shown.map(([key, entry]) => [key, shownValue(entry, entries)]));
 }
 
@@ -94,102 +94,90 @@ export class Presenter {
   }
 }
 
-type View = (record: Presented<object>, caller: TenantContext) => object;
+/** The option `output` in its long form. */
+export interface OutputDefinition extends CrudOutputFunction<object> {
+  /** Names of the declared fields of the class, and of the identifier, which every record has. */
+  readonly fields?: readonly string[];
+}
+
+export function outputOf({ output }: AnyCrudOptions): OutputDefinition | undefined {
+  const form = output && longForm(output);
+  const { type } = form ?? {};
+  const fields = type && ['_id', ...fieldsOf(type).map(({ name }) => name), ...apiNamesOf(type)];
+  return form && { ...form, ...(fields && { fields: [...new Set(fields)] }) };
+}
+
+/** A class alone shows a copy of the record, and its other members hide nothing. */
+function longForm(output: CrudOutput<object>): CrudOutputFunction<object> {
+  if (typeof output === 'object') return output;
+  return isClass(output) ? { type: output, from: copyInto(output), hides: [] } : { from: output };
+}
 
 /** Shows a record as the option `output` says: the function's result, or the declared fields of the class. */
-export function presentBy(
-  presenter: Presenter,
-  output: CrudOutput<object> | undefined,
-  rules: FieldRules,
-): (record: object, caller: TenantContext) => Presented<object> {
-  const view = viewOf(output);
+export function presentBy({
+  fieldRules,
+  output,
+  presenter,
+}: CrudDefinition): (record: object, caller: TenantContext) => Presented<object> {
   const shown = (record: object, caller: TenantContext) => {
     const presented = presenter.present(record);
-    for (const field of rules.size > 0 ? hiddenFrom(rules, caller) : [])
+    for (const field of fieldRules.size > 0 ? hiddenFrom(fieldRules, caller) : [])
       Reflect.deleteProperty(presented, field);
     return presented as Presented<object>;
   };
-  return view ? (record, caller) => plain(view(shown(record, caller), caller)) as Presented<object> : shown;
+  if (!output) return shown;
+  return (record, caller) => {
+    const view = atOnce(output.from(shown(record, caller), caller));
+    const members = output.fields?.map((name) => [name, view[name] ?? undefined] as const);
+    const declared = members?.filter(([, value]) => value !== undefined);
+    return plain(declared ? Object.fromEntries(declared) : view) as Presented<object>;
+  };
 }
 
 /** Whether a record may look different to different callers. */
-export function isShownByCaller({ fieldRules, options: { output } }: CrudDefinition): boolean {
-  return fieldRules.size > 0 || (output !== undefined && output !== outputClassOf(output));
-}
-
-/** The documented class of an output, if any. */
-export function outputClassOf(output: CrudOutput<object> | undefined): Type<object> | undefined {
-  if (typeof output === 'object') return output.type;
-  return output && isClass(output) ? output : undefined;
+export function isShownByCaller({ fieldRules, options, output }: CrudDefinition): boolean {
+  return fieldRules.size > 0 || options.output !== output?.type;
 }
 
 /** Checks that an output class declares at least one field, since nothing else is shown. */
-export function checkOutputClass({ options, fail }: CrudDefinition): void {
-  const output = outputClassOf(options.output);
-  if (!output || fieldsOf(output).length > 0 || apiNamesOf(output).length > 0) return;
+export function checkOutputClass({ output, fail }: CrudDefinition): void {
+  const { type } = output ?? {};
+  if (!type || fieldsOf(type).length > 0 || apiNamesOf(type).length > 0) return;
   fail(
-    `${output.name} declares no field to show. Decorate its fields with @ApiProperty() or @IsText() and its like.`,
+    `${type.name} declares no field to show. Decorate its fields with @ApiProperty() or @IsText() and its like.`,
   );
-}
-
-/** Names of the fields that an output shows; undefined if there is no output, or if only its function decides. */
-export function outputFieldsOf(output: CrudOutput<object> | undefined): readonly string[] | undefined {
-  const type = outputClassOf(output);
-  return type && fieldNamesOf(type);
 }
 
 /** What every record shows, and every function of an output should, too. */
 const ALWAYS_SHOWN = ['_id', 'createdAt', 'updatedAt'];
 
 /** Whether clients see a path as it is stored; `unknown` if a function decides that does not say. */
-export function showsStored(output: CrudOutput<object> | undefined, path: string): boolean | 'unknown' {
-  const type = outputClassOf(output);
-  const [name = path] = path.split('.', 1);
-  if (type && (!fieldNamesOf(type).includes(name) || isAccessor(type, name))) return false;
-  if (output === undefined || output === type) return true;
-  const hides = typeof output === 'object' ? (output.hides as readonly string[] | undefined) : undefined;
+export function showsStored({ output }: CrudDefinition, path: string): boolean | 'unknown' {
+  const { fields, hides, type } = output ?? { hides: [] };
+  const name = topOf(path);
+  if (type && (!fields?.includes(name) || isAccessor(type, name))) return false;
   if (hides) return !hides.some((hidden) => isWithin(hidden, path) || isWithin(path, hidden));
   return ALWAYS_SHOWN.includes(name) || 'unknown';
 }
 
-function fieldNamesOf(type: Type<object>): string[] {
-  return [...new Set(['_id', ...fieldsOf(type).map(({ name }) => name), ...apiNamesOf(type)])];
-}
-
-function viewOf(output: CrudOutput<object> | undefined): View | undefined {
-  if (output === undefined) return undefined;
-  const type = outputClassOf(output);
-  const from = typeof output === 'object' ? output.from : type ? copyInto(type) : (output as View);
-  return (record, caller) => {
-    const view = atOnce(from(record, caller));
-    return type ? pick(view, type) : view;
-  };
-}
-
 /** @throws Error if a view is not an object, or the promise of one */
-function atOnce(view: unknown): object {
+function atOnce(view: unknown): Fields {
   if (view instanceof Promise) {
     // Nobody else waits for it, and its rejection would end the process.
     view.catch(() => undefined);
-  } else if (typeof view === 'object' && view !== null && !Array.isArray(view)) return view;
+  } else if (typeof view === 'object' && view !== null && !Array.isArray(view)) return view as Fields;
   throw new Error(
     'The function of `output` must return the record itself, not a promise, a list or a value.',
   );
 }
 
 /** Copies the record's values into an instance, whose getters then compute theirs. */
-function copyInto(type: Type<object>): View {
+function copyInto(type: Type<object>): CrudOutputFunction<object>['from'] {
   return (record) => {
     const view = Object.create(type.prototype as object) as Record<string, unknown>;
     for (const [name, value] of Object.entries(record)) if (!isAccessor(type, name)) view[name] = value;
     return view;
   };
-}
-
-/** The declared fields of the class, and the identifier, which every record has. */
-function pick(view: object, type: Type<object>): object {
-  const entries = fieldNamesOf(type).map((name) => [name, (view as Record<string, unknown>)[name]] as const);
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));
 }
 
 /** Whether a class computes a member by a getter. */

@@ -1,10 +1,10 @@
-import { type Schema, type SchemaType, Types } from 'mongoose';
+import { Types } from 'mongoose';
 import { fieldAt, type JsonSchema, parseTimestamp, schemaOf as entitySchemaOf } from '../../fields/index.js';
 import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
-import type { CrudFieldRule, CrudQueryOptions } from '../options/crud-options.js';
+import { failIf } from '../options/checks.js';
 import type { FilterKind } from '../query/list-query.js';
 import { type SearchDefinition, searchDefinition } from '../search/words.js';
-import { entryTypeOf, isDeclared, isHidden, isInMap, listsOn, schemaOf } from './schema-paths.js';
+import { isDeclared, isHidden, isInMap, listsOn, schemaOf, topOf, valueTypeAt } from './schema-paths.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { KIND } from './kinds.js';
 import { showsStored } from './output.js';
@@ -81,23 +81,18 @@ export interface Referred {
 
 const NUMBER = /^-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;
 
-/**
- * The filter of a field, by its type in the schema; undefined if the type cannot be filtered by.
- *
- * @param values that the field's own declaration allows, if it lists them
- */
+/** The filter of a field, by its declaration and its type in the schema; undefined if the type cannot be filtered by. */
 export function filterFieldOf(
-  schema: Schema,
+  { entity, schema }: Pick<CrudDefinition, 'entity' | 'schema'>,
   path: string,
-  values: readonly (string | number)[] | undefined,
 ): FilterField | undefined {
-  const declared = schema.path(path) as SchemaType | undefined;
-  if (!declared || isInMap(schema, path) || schemaOf(declared)) return undefined;
-  const type = entryTypeOf(declared) ?? declared;
-  const allowed = values ?? (type.options as { enum?: readonly (string | number)[] }).enum;
-  const within = listsOn(schema, path).findLast((outer) => outer !== path);
-  const isList = declared.instance === 'Array' || within !== undefined;
-  const base = { path, isList, ...(within !== undefined && { within }) };
+  const type = valueTypeAt(schema, path);
+  if (!type || isInMap(schema, path) || schemaOf(type)) return undefined;
+  const { enum: stored } = type.options as { enum?: readonly (string | number)[] };
+  const allowed = fieldAt(entity, path)?.values ?? stored;
+  const lists = listsOn(schema, path);
+  const within = lists.findLast((outer) => outer !== path);
+  const base = { path, isList: lists.length > 0, ...(within !== undefined && { within }) };
   if (Array.isArray(allowed) && allowed.length > 0) return { ...base, ...enumOf(allowed) };
   const scalar = SCALARS[type.instance];
   return scalar && { ...base, ...scalar };
@@ -215,25 +210,27 @@ export interface QueryDefinition extends Offered {
 /** The definition of the option `query`. Checks that every path is in the schema and visible to clients. */
 export function queryDefinition(definition: CrudDefinition): QueryDefinition {
   const { archive, kinds, options, scopes } = definition;
-  const {
-    filter = [],
-    sort = [],
-    search = [],
-  }: CrudQueryOptions<Record<string, unknown>> = options.query ?? {};
-  const kind = kinds && showsStored(options.output, KIND) === true ? [KIND] : [];
+  const { filter = [], sort = [], search = [] } = options.query ?? {};
+  const kind = kinds && showsStored(definition, KIND) === true ? [KIND] : [];
   const filters = new Map(
     [...kind, ...filter].map((path) => [path, requireFilter(path, definition)] as const),
   );
   for (const path of search) requireSearchable(path, definition);
-  const declared = sort.map((keys) => orderOf(typeof keys === 'string' ? [keys] : keys));
+  const declared = sort.map((keys) => orderOf([keys].flat()));
   for (const { keys } of declared) for (const { path } of keys) requireSortable(path, definition);
-  const indexed = unique([NEWEST_FIRST, ...declared]);
-  const orders = indexed.flatMap((order) => [order, reverseOf(order)]);
-  const offered = { filters, orders: new Map(orders.map((order) => [order.text, order])) };
+  const indexed: Order[] = [];
+  const orders = new Map<string, Order>();
+  for (const order of [NEWEST_FIRST, ...declared]) {
+    // The index of another order, or of its reverse, serves it already.
+    if (orders.has(order.text)) continue;
+    indexed.push(order);
+    for (const either of [order, reverseOf(order)]) orders.set(either.text, either);
+  }
   return {
-    ...offered,
+    filters,
+    orders,
     indexed,
-    live: narrowed(offered, (path) => path !== archive?.field),
+    live: narrowed({ filters, orders }, (path) => path !== archive?.field),
     isReferring: [...filters.values()].some(({ referred }) => referred !== undefined),
     search: searchDefinition([...new Set(search)], scopes),
   };
@@ -247,56 +244,40 @@ export function narrowed({ filters, orders }: Offered, isOffered: (path: string)
   };
 }
 
-/** The orders, without those that another one already serves. */
-function unique(orders: readonly Order[]): Order[] {
-  const seen = new Set<string>();
-  return orders.filter((order) => {
-    if (seen.has(order.text)) return false;
-    seen.add(order.text).add(reverseOf(order).text);
-    return true;
-  });
-}
-
+/** A path may lead to a field of another resource. {@link checkReferred} checks the rest of it once that is known. */
 function requireFilter(path: string, definition: CrudDefinition): FilterField {
-  const { entity, fail, references, schema } = definition;
+  const { fail, references } = definition;
   const reference = references.find((one) => path.startsWith(`${one.path}.`));
-  if (reference) return requireReferred(path, reference, definition);
-  requireShown(path, 'query.filter', definition);
-  const found = filterFieldOf(schema, path, fieldAt(entity, path)?.values);
-  if (found) return found;
-  return fail(
-    `query.filter names "${path}", which is no single value. Filter by a text, number, timestamp, boolean, identifier or enum, or by a list of those.`,
-  );
-}
-
-/** The start checks the rest once the other resource is known: {@link checkReferred}. */
-function requireReferred(
-  path: string,
-  reference: ReferenceDefinition,
-  definition: CrudDefinition,
-): FilterField {
-  requireShown(reference.path, 'query.filter', definition);
+  requireShown(reference?.path ?? path, 'query.filter', definition);
+  if (!reference) {
+    return (
+      filterFieldOf(definition, path) ??
+      fail(
+        `query.filter names "${path}", which is no single value. Filter by a text, number, timestamp, boolean, identifier or enum, or by a list of those.`,
+      )
+    );
+  }
   const { to } = reference;
-  const name = path.slice(reference.path.length + 1);
-  const field = filterFieldOf(entitySchemaOf(to), name, fieldAt(to, name)?.values);
+  const target = { entity: to, schema: entitySchemaOf(to) };
+  const field = filterFieldOf(target, path.slice(reference.path.length + 1));
   if (field) return { ...field, path, within: undefined, referred: { reference, field } };
-  return definition.fail(`query.filter names "${path}", which is no single value of the class ${to.name}.`);
+  return fail(`query.filter names "${path}", which is no single value of the class ${to.name}.`);
 }
 
 /** Checks that clients see the fields of another resource that they can filter by. */
 export function checkReferred({ query, fail }: CrudDefinition, target: CrudDefinition): void {
-  const rules = target.options.fields as Readonly<Record<string, CrudFieldRule>> | undefined;
   for (const [path, { referred }] of query.filters) {
     if (referred?.reference.to !== target.entity) continue;
-    requireShown(referred.field.path, `query.filter has "${path}": it`, target, fail);
-    if (rules?.[referred.field.path.split('.', 1)[0] ?? '']?.read)
+    const { path: name } = referred.field;
+    requireShown(name, `query.filter has "${path}": it`, target, fail);
+    if (target.options.fields?.[topOf(name)]?.read)
       fail(`query.filter has "${path}", which only some callers see, by the option fields. Leave it out.`);
   }
 }
 
 function requireSortable(path: string, definition: CrudDefinition): void {
   requireShown(path, 'query.sort', definition);
-  const field = filterFieldOf(definition.schema, path, undefined);
+  const field = filterFieldOf(definition, path);
   if (path === '_id' || !field || field.isList)
     definition.fail(`query.sort names "${path}", which has no order. Sort by a single value other than _id.`);
 }
@@ -304,8 +285,7 @@ function requireSortable(path: string, definition: CrudDefinition): void {
 function requireSearchable(path: string, definition: CrudDefinition): void {
   requireShown(path, 'query.search', definition);
   const { fail, schema } = definition;
-  const type = schema.path(path) as SchemaType | undefined;
-  if (isInMap(schema, path) || (entryTypeOf(type) ?? type)?.instance !== 'String')
+  if (isInMap(schema, path) || valueTypeAt(schema, path)?.instance !== 'String')
     fail(`query.search names "${path}", which is no text. Search a text or a list of texts.`);
 }
 
@@ -313,16 +293,16 @@ function requireSearchable(path: string, definition: CrudDefinition): void {
 function requireShown(
   path: string,
   option: string,
-  { schema, options, fail: failOfOwn }: CrudDefinition,
-  fail = failOfOwn,
+  definition: CrudDefinition,
+  fail = definition.fail,
 ): void {
-  if (!isDeclared(schema, path)) fail(`${option} names "${path}", which the schema does not have.`);
-  const shows = showsStored(options.output, path);
-  if (isHidden(schema, path) || shows === false)
-    fail(`${option} names "${path}", which clients do not see: its values could be guessed. Leave it out.`);
-  if (shows === 'unknown') {
-    fail(
-      `${option} names "${path}", which the function of output may hide from a caller, who could guess its values. Leave it out, or write output: { from, hides: [] } with the names of all fields that the function hides or changes.`,
-    );
-  }
+  const { schema } = definition;
+  const shows = showsStored(definition, path);
+  failIf(fail, `${option} names "${path}", which `, {
+    'the schema does not have.': !isDeclared(schema, path),
+    'clients do not see: its values could be guessed. Leave it out.':
+      isHidden(schema, path) || shows === false,
+    'the function of output may hide from a caller, who could guess its values. Leave it out, or write output: { from, hides: [] } with the names of all fields that the function hides or changes.':
+      shows === 'unknown',
+  });
 }

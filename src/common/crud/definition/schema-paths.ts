@@ -42,7 +42,7 @@ export function nodesOf(schema: Schema): SchemaNodes {
 
 function nest(schema: Schema, paths: readonly string[], parent: string): SchemaNodes {
   const below = paths.filter((path) => path.startsWith(parent));
-  const names = new Set(below.map((path) => path.slice(parent.length).split('.', 1)[0] ?? path));
+  const names = new Set(below.map((path) => topOf(path.slice(parent.length))));
   return new Map(
     [...names].map((name) => {
       const type = schema.paths[parent + name];
@@ -105,6 +105,11 @@ export function eachHidden(
   walk({ members: nodesOf(schema) }, record);
 }
 
+/** The field of the record itself that a path leads into. */
+export function topOf(path: string): string {
+  return path.split('.', 1)[0] ?? path;
+}
+
 /** Whether a path is another one, or a part of it. */
 export function isWithin(path: string, outer: string): boolean {
   return path === outer || path.startsWith(`${outer}.`);
@@ -125,6 +130,12 @@ export function entryTypeOf(type: SchemaType | undefined): SchemaType | undefine
 
 export function isHiddenType(type: SchemaType): boolean {
   return (type.options as { select?: boolean }).select === false;
+}
+
+/** The type of the value at a path, or of the entries of the list there. */
+export function valueTypeAt(schema: Schema, path: string): SchemaType | undefined {
+  const type = schema.path(path) as SchemaType | undefined;
+  return entryTypeOf(type) ?? type;
 }
 
 /** The default of a type in a record; undefined if it has none. */

@@ -4,7 +4,6 @@ import { getSchemaPath, PartialType } from '@nestjs/swagger';
 import { fieldAt, fieldsOf, type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { KIND } from '../definition/kinds.js';
-import { outputClassOf } from '../definition/output.js';
 import { nodesOf } from '../definition/schema-paths.js';
 import { onceFieldsOf } from '../routes/routes.js';
 import { whereClass } from './query-body.js';
@@ -32,7 +31,7 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
   // References name the entity, here and in other resources.
   const named = inputs.map(([kind]) => [kind, schemaClass(nameOfKind(label, kind), {})] as const);
   asUnion(entity, named);
-  const view = outputClassOf(options.output);
+  const view = definition.output?.type;
   const schema = view ? viewSchema(definition, view) : recordSchema(definition);
   const expanded = expandedMembers(schema, definition);
   const isExpandable = Object.keys(expanded).length > 0;
@@ -163,12 +162,12 @@ function pageSchema(records: readonly Type<object>[], maxItems: number): JsonSch
 /** The members of a record with expandable references: each is an identifier, or the record that it refers to. */
 function expandedMembers(
   { properties = {} }: JsonSchema,
-  { expandable, options }: CrudDefinition,
+  { expandable, output }: CrudDefinition,
 ): Record<string, JsonSchema> {
   const members: Record<string, JsonSchema> = {};
   for (const { path, to } of expandable.values()) {
     const [name = path, ...rest] = path.split('.');
-    const isUndeclared = outputClassOf(options.output) && rest.length === 0;
+    const isUndeclared = output?.type && rest.length === 0;
     const member = members[name] ?? properties[name] ?? (isUndeclared ? ID_SCHEMA : undefined);
     if (member) members[name] = { ...properties[name], ...expandedAt(member, rest, to) };
   }

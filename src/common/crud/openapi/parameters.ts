@@ -4,9 +4,15 @@ import { OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import { ARCHIVED } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { type FilterField, NEWEST_FIRST } from '../definition/query-definition.js';
-import { needsOperator } from '../query/conditions.js';
-import { COUNT_MODES, QUERY_LIMITS, type Operator, OPERATORS, type ReadKind } from '../query/list-query.js';
-import { filtersOf, PAGE_LIMITS, parametersOf } from '../query/read-query.js';
+import {
+  COUNT_MODES,
+  type Operator,
+  OPERATORS,
+  PAGE_LIMITS,
+  QUERY_LIMITS,
+  type ReadKind,
+} from '../query/list-query.js';
+import { filtersOf, needsOperator, parametersOf } from '../query/read-query.js';
 import { MAX_SEARCH_LENGTH } from '../search/search.js';
 
 /** A parameter in the query; the rest of it is as OpenAPI 3.0 says. */

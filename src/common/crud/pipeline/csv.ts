@@ -2,7 +2,6 @@ import type { SchemaType } from 'mongoose';
 import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
 import { fieldAt } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { outputClassOf } from '../definition/output.js';
 import { SCALARS } from '../definition/query-definition.js';
 import type { ListQuery } from '../query/list-query.js';
 import type { Framing } from './record-stream.js';
@@ -41,9 +40,8 @@ export function csvOf(definition: CrudDefinition, { fields, expand, isBody }: Li
 
 /** Whether a field has single values. */
 function isFlat(definition: CrudDefinition, name: string): boolean {
-  const { options, schema } = definition;
-  const view = outputClassOf(options.output);
-  const { list, nested } = (view && fieldAt(view, name)) ?? {};
+  const { output, schema } = definition;
+  const { list, nested } = (output?.type && fieldAt(output.type, name)) ?? {};
   if (list || nested) return false;
   const type = typeOf(definition, name);
   return type ? type.instance in SCALARS || type.instance === 'UUID' : schema.pathType(name) !== 'nested';

@@ -1,75 +1,46 @@
-import { errorMessages, type Violation } from '../../errors/index.js';
-import { splitList } from '../../fields/index.js';
-import { ARCHIVED_PARAMETER } from '../definition/archive.js';
-import type { FilterField } from '../definition/query-definition.js';
+import { errorMessages } from '../../errors/index.js';
+import { CrudDefinition } from '../definition/crud-definition.js';
+import { type FilterField, filterFieldOf } from '../definition/query-definition.js';
+import { valueTypeAt } from '../definition/schema-paths.js';
+import type { AnyCrudOptions } from '../options/crud-options.js';
 import { searchPredicates } from '../search/search.js';
 import type { StoreFilter } from '../store/store-types.js';
 import { exactly } from '../store/shared-reads.js';
 import {
+  BODY_LIMITS,
   type Condition,
   type ListQuery,
   type Operator,
   OPERATORS,
-  PARAMETERS,
   QUERY_LIMITS,
   type Where,
 } from './list-query.js';
 
-type Filters = ReadonlyMap<string, FilterField>;
-
-/** `field` or `field[operator]`. */
-const PARAMETER = /^([^[\]]+)(?:\[([^[\]]*)\])?$/;
-
-/** Names of query parameters. A field with such a name needs brackets to be filtered by, such as `limit[eq]`. */
-const RESERVED: readonly string[] = [...PARAMETERS.list, ARCHIVED_PARAMETER];
-
-/** Whether a field cannot be filtered by in the short form, because its name is a parameter. */
-export function needsOperator(path: string): boolean {
-  return RESERVED.includes(path);
-}
-
-/** The field and operator that a parameter names, if it is a filter. The operator may not exist. */
-export function filterNamed(filters: Filters, parameter: string) {
-  const [, path = '', operator] = PARAMETER.exec(parameter) ?? [];
-  const field = operator === undefined && needsOperator(path) ? undefined : filters.get(path);
-  return field && { field, operator: operator ?? 'eq' };
-}
-
-/** How a kind of request writes conditions. */
-export interface ConditionSyntax {
-  readonly limits: { readonly conditions: number; readonly values: number };
-  /** Converts a value to one of the store's type; undefined if that is not possible. */
-  readonly valueOf: (field: FilterField, value: unknown, allowsNull: boolean) => unknown;
-  /** Noun phrase for the accepted values. */
-  readonly shapeOf: (field: FilterField) => string;
-}
-
-/** Where a condition stands in a request: its name there, and its place as violations tell it. */
-type Place = { readonly name: string } & ({ readonly pointer: string } | { readonly parameter: string });
-
 /** Reads the conditions of one query strictly: operators of the field's type, with values of that type. */
 export class ConditionReader {
+  private readonly limits: Readonly<Record<'conditions' | 'values', number>>;
   private count = 0;
 
-  constructor(
-    private readonly syntax: ConditionSyntax,
-    private readonly violations: Violation[],
-  ) {}
+  /** @param isBody whether operands are JSON, of which nothing is converted, rather than texts of a URL */
+  constructor(private readonly isBody: boolean) {
+    this.limits = isBody ? BODY_LIMITS : QUERY_LIMITS;
+  }
 
-  /** The condition; none if it is invalid, which adds to the violations. */
-  read(field: FilterField, operatorName: string, operand: unknown, { name, ...place }: Place): Condition[] {
-    const reject = (detail: string): Condition[] => {
-      this.violations.push({ ...place, detail });
-      return [];
-    };
-    const { limits } = this.syntax;
+  /** The condition; none if it is invalid. @param name of the operand, for messages */
+  read(
+    field: FilterField,
+    operatorName: string,
+    operand: unknown,
+    name: string,
+    reject: (detail: string) => Where[],
+  ): Where[] {
+    const { conditions } = this.limits;
     const allowed = OPERATORS[field.kind];
     const operator = allowed.find((known) => known === operatorName);
     if (!operator) return reject(errorMessages.unknownOperator(field.path, operatorName, allowed));
     this.count += 1;
-    if (this.count === limits.conditions + 1)
-      return reject(errorMessages.tooManyConditions(limits.conditions));
-    if (this.count > limits.conditions) return [];
+    if (this.count === conditions + 1) return reject(errorMessages.tooManyConditions(conditions));
+    if (this.count > conditions) return [];
     const values = this.valuesOf(field, operator, operand);
     if (typeof values === 'string') return reject(errorMessages.wrongType(name, values));
     return [{ field, operator, values }];
@@ -77,7 +48,6 @@ export class ConditionReader {
 
   /** The values of an operand, or the phrase that says what it must be. */
   private valuesOf(field: FilterField, operator: Operator, operand: unknown): readonly unknown[] | string {
-    const { limits, shapeOf, valueOf } = this.syntax;
     if (operator === 'exists') return typeof operand === 'boolean' ? [operand] : 'true or false';
     if (operator === 'contains' || operator === 'startsWith') {
       // The cheap bound comes first, so that most longer texts are not counted.
@@ -86,47 +56,72 @@ export class ConditionReader {
       return fits ? [operand] : `a text of at most ${MAX_TEXT} characters`;
     }
     if (operator !== 'in' && operator !== 'nin') {
-      const value = valueOf(field, operand, operator === 'eq' || operator === 'ne');
-      return value === undefined ? shapeOf(field) : [value];
+      const value = this.valueOf(field, operand, operator === 'eq' || operator === 'ne');
+      return value === undefined ? this.shapeOf(field) : [value];
     }
-    if (!Array.isArray(operand) || operand.length === 0 || operand.length > limits.values)
-      return `a list of 1 to ${limits.values} values`;
-    const values = operand.map((each) => valueOf(field, each, true));
-    return values.includes(undefined) ? `a list of values, each ${shapeOf(field)}` : values;
+    const max = this.limits.values;
+    if (!Array.isArray(operand) || operand.length === 0 || operand.length > max)
+      return `a list of 1 to ${max} values`;
+    const values = operand.map((each) => this.valueOf(field, each, true));
+    return values.includes(undefined) ? `a list of values, each ${this.shapeOf(field)}` : values;
+  }
+
+  /** A value of the store's type; undefined if it is of another one. */
+  private valueOf({ parse, schema }: FilterField, value: unknown, allowsNull: boolean): unknown {
+    if (this.isBody && value === null) return allowsNull ? null : undefined;
+    return !this.isBody || typeof value === schema.type ? parse(String(value)) : undefined;
+  }
+
+  /** Noun phrase for the accepted values. */
+  private shapeOf({ kind, schema, shape }: FilterField): string {
+    if (!this.isBody) return shape;
+    // Nothing is percent-encoded, and a number that may be beyond a double is a string.
+    if (kind === 'timestamp') return shape.replace(/ \(.*\)$/, '');
+    return kind === 'number' && schema.type === 'string' ? `${shape} in quotes` : shape;
   }
 }
 
-/** Conditions as parameters of a URL. */
-const QUERY_STRING: ConditionSyntax = {
-  limits: QUERY_LIMITS,
-  valueOf: (field, text) => field.parse(String(text)),
-  shapeOf: ({ shape }) => shape,
-};
-
-/** Reads the parameters that are filters. */
-export function readConditions(
-  filters: Filters,
-  parameters: readonly (readonly [name: string, text: string])[],
-  violations: Violation[],
-): Condition[] {
-  const reader = new ConditionReader(QUERY_STRING, violations);
-  return parameters.flatMap(([parameter, text]) => {
-    const named = filterNamed(filters, parameter);
-    if (!named) return [];
-    const { field, operator } = named;
-    return reader.read(field, operator, operandOf(operator, text), { name: parameter, parameter });
-  });
+/**
+ * A condition of your own code for a read, on any field of the schema, whether clients may filter by it or not:
+ *
+ * ```ts
+ * this.page(scope, query, { and: [conditionOf(messages, 'participants', 'eq', id)] });
+ * ```
+ *
+ * @param value of the field's type; a list of them for `in` and `nin`; true or false for `exists`
+ * @throws Error if the field cannot be filtered by, has no such operator, or cannot have the value
+ */
+export function conditionOf(
+  options: AnyCrudOptions,
+  path: string,
+  operator: Operator,
+  value: unknown,
+): Condition {
+  const definition = definitions.get(options) ?? new CrudDefinition(options);
+  definitions.set(options, definition);
+  const field = filterFieldOf(definition, path);
+  const type = valueTypeAt(definition.schema, path);
+  const fail = (problem: string): never => {
+    throw new Error(`conditionOf(${options.entity.name}, "${path}", "${operator}"): ${problem}`);
+  };
+  if (!field || !type) return fail('the field is no single value, nor a list of such.');
+  const allowed: readonly string[] = OPERATORS[field.kind];
+  if (!allowed.includes(operator)) fail(`the field has ${allowed.join(', ')}.`);
+  const cast = (one: unknown): unknown => {
+    if (one === undefined) fail('the value is undefined. Write null for records without one.');
+    try {
+      return type.cast(one);
+    } catch {
+      return fail(`the value is not ${field.shape}.`);
+    }
+  };
+  if (operator === 'exists') return { field, operator, values: [Boolean(value)] };
+  const values = operator === 'in' || operator === 'nin' ? [value].flat() : [value];
+  return { field, operator, values: values.map(cast) };
 }
 
-const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
-  ['true', true],
-  ['false', false],
-]);
-
-function operandOf(operator: string, text: string): unknown {
-  if (operator === 'exists') return BOOLEANS.get(text);
-  return operator === 'in' || operator === 'nin' ? splitList(text) : text;
-}
+/** The definitions that conditions were made of, by the options. */
+const definitions = new WeakMap<AnyCrudOptions, CrudDefinition>();
 
 /** The predicates of a query's conditions and search. No other code turns client input into a filter. */
 export function predicatesOf({ conditions = [], search }: ListQuery): StoreFilter[] {

@@ -28,12 +28,18 @@ export const BODY_LIMITS = { conditions: 50, values: 500, entries: 20, levels: 5
 /** The kind of a read: a list, its count, or one record. */
 export type ReadKind = 'list' | 'count' | 'get';
 
-/** The parameters of each kind of read, besides filters. `q` works only if the resource can be searched. */
+/** The parameters of each kind of read, besides filters. Not every resource has `expand`, `q` and `archived`. */
 export const PARAMETERS: Readonly<Record<ReadKind, readonly string[]>> = {
-  list: ['offset', 'limit', 'after', 'before', 'count', 'sort', 'fields', 'expand', 'q'],
-  count: ['q'],
-  get: ['fields', 'expand'],
+  list: ['offset', 'limit', 'after', 'before', 'count', 'sort', 'fields', 'expand', 'q', 'archived'],
+  count: ['q', 'archived'],
+  get: ['fields', 'expand', 'archived'],
 };
+
+/** Bounds of the paging parameters. Unit: records. */
+export const PAGE_LIMITS = {
+  offset: { minimum: 0, default: 0 },
+  limit: { minimum: 1, maximum: 100, default: 20 },
+} as const;
 
 /** One condition of a filter, with values of the store's types. */
 export interface Condition {

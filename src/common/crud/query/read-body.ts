@@ -3,7 +3,7 @@ import { isPlainObject, shorten } from '../../fields/index.js';
 import { asksForArchived } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { FilterField } from '../definition/query-definition.js';
-import { ConditionReader, type ConditionSyntax } from './conditions.js';
+import { ConditionReader } from './conditions.js';
 import { BODY_LIMITS, type ListQuery, OPERATORS, type Where } from './list-query.js';
 import { parametersOf, readParameters } from './read-query.js';
 
@@ -21,18 +21,16 @@ export function bodyTypeOf(parameter: string): 'list' | 'number' | 'text' {
 export function readBodyQuery(body: unknown, definition: CrudDefinition): ListQuery {
   if (!isPlainObject(body)) throw new ValidationError([{ pointer: '', detail: errorMessages.notAnObject }]);
   const violations: Violation[] = [];
+  const reject = (name: string, detail: string) =>
+    void violations.push({ pointer: toPointer([name]), detail });
   const known = parametersOf('list', definition);
   const text: Record<string, string> = {};
   for (const [name, value] of Object.entries(body)) {
-    const at = { pointer: toPointer([shorten(name)]) };
     if (name === 'where') continue;
-    if (!known.includes(name)) {
-      violations.push({ ...at, detail: errorMessages.unknownField(shorten(name), ['where', ...known]) });
-      continue;
-    }
     const written = textOf(name, value);
-    if (written === undefined)
-      violations.push({ ...at, detail: errorMessages.wrongType(name, SHAPES[bodyTypeOf(name)]) });
+    if (!known.includes(name))
+      reject(shorten(name), errorMessages.unknownField(shorten(name), ['where', ...known]));
+    else if (written === undefined) reject(name, errorMessages.wrongType(name, SHAPES[bodyTypeOf(name)]));
     else text[name] = written;
   }
   const { filters } = asksForArchived(body) ? definition.query : definition.query.live;
@@ -40,12 +38,8 @@ export function readBodyQuery(body: unknown, definition: CrudDefinition): ListQu
   const where = body.where === undefined ? { and: [] } : reader.read(body.where, ['where']);
   // A cursor is bound to the conditions, in whatever order they are sent.
   const conditions = 'and' in where ? where.and : [where];
-  const found: Violation[] = [];
-  const query = readParameters('list', text, definition, found);
-  const pointed = found.map(({ detail, ...where }) =>
-    'parameter' in where ? { pointer: toPointer([where.parameter]), detail } : { ...where, detail },
-  );
-  const [first, ...others] = [...violations, ...pointed];
+  const query = readParameters('list', text, definition, reject);
+  const [first, ...others] = violations;
   if (first) throw new ValidationError([first, ...others]);
   return { ...query, ...(conditions.length > 0 && { conditions }), isBody: true };
 }
@@ -65,14 +59,12 @@ type Path = readonly (string | number)[];
 
 /** Reads the member `where`. Everything that it cannot read is a violation. */
 class WhereReader {
-  private readonly conditions: ConditionReader;
+  private readonly conditions = new ConditionReader(true);
 
   constructor(
     private readonly filters: ReadonlyMap<string, FilterField>,
     private readonly violations: Violation[],
-  ) {
-    this.conditions = new ConditionReader(JSON_BODY, violations);
-  }
+  ) {}
 
   /** All members of an object are true together. @param level number of `and`, `or` and `not` around it */
   read(where: unknown, path: Path, level = 0): Where {
@@ -96,11 +88,9 @@ class WhereReader {
     const { entries, levels } = BODY_LIMITS;
     if (level > levels) return this.reject(path, errorMessages.tooManyLevels(levels));
     if (name === 'not') return [{ not: this.read(value, path, level) }];
+    const shape = `a list of 1 to ${entries} objects of conditions`;
     if (!Array.isArray(value) || value.length === 0 || value.length > entries)
-      return this.reject(
-        path,
-        errorMessages.wrongType(name, `a list of 1 to ${entries} objects of conditions`),
-      );
+      return this.reject(path, errorMessages.wrongType(name, shape));
     const read = value.map((entry, i) => this.read(entry, [...path, i], level));
     return [name === 'and' ? { and: read } : { or: read }];
   }
@@ -108,7 +98,7 @@ class WhereReader {
   /** A value, or operators with theirs. */
   private field(field: FilterField, value: unknown, path: Path): Where[] {
     const read = (operator: string, operand: unknown, at: Path) =>
-      this.conditions.read(field, operator, operand, { name: String(at.at(-1)), pointer: toPointer(at) });
+      this.conditions.read(field, operator, operand, String(at.at(-1)), (detail) => this.reject(at, detail));
     if (!isPlainObject(value)) return read('eq', value, path);
     const entries = Object.entries(value);
     const shape = `a value, or an object of ${OPERATORS[field.kind].join(', ')}`;
@@ -121,17 +111,3 @@ class WhereReader {
     return [];
   }
 }
-
-/** Conditions as JSON, whose values are of the type of the field. Nothing is converted. */
-const JSON_BODY: ConditionSyntax = {
-  limits: BODY_LIMITS,
-  valueOf: ({ parse, schema }, value, allowsNull) => {
-    if (value === null) return allowsNull ? null : undefined;
-    return typeof value === schema.type ? parse(String(value)) : undefined;
-  },
-  // A number that may be beyond a double is a string, and nothing is percent-encoded.
-  shapeOf: ({ kind, schema, shape }) => {
-    if (kind === 'timestamp') return shape.replace(/ \(.*\)$/, '');
-    return kind === 'number' && schema.type === 'string' ? `${shape} in quotes` : shape;
-  },
-};

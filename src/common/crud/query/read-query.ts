@@ -1,26 +1,62 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { errorMessages, ValidationError, type Violation } from '../../errors/index.js';
-import { ARCHIVED_PARAMETER, asksForArchived, readArchived } from '../definition/archive.js';
+import { splitList } from '../../fields/index.js';
+import { ARCHIVED, asksForArchived } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import type { Offered } from '../definition/query-definition.js';
+import { type Offered, SCALARS } from '../definition/query-definition.js';
+import { topOf } from '../definition/schema-paths.js';
 import { readSearch } from '../search/search.js';
-import { COUNT_MODES, type ListQuery, type PageQuery, PARAMETERS, type ReadKind } from './list-query.js';
-import { filterNamed, needsOperator, readConditions } from './conditions.js';
+import { ConditionReader } from './conditions.js';
+import {
+  COUNT_MODES,
+  type ListQuery,
+  PAGE_LIMITS,
+  type PageQuery,
+  PARAMETERS,
+  type ReadKind,
+} from './list-query.js';
 
 /** Names of the parameters that a kind of read accepts, besides filters. */
 export function parametersOf(
   kind: ReadKind,
   { archive, expandable, query: { search } }: CrudDefinition,
 ): readonly string[] {
-  const offered: Readonly<Record<string, boolean>> = { expand: expandable.size > 0, q: search !== undefined };
-  const known = PARAMETERS[kind].filter((name) => offered[name] ?? true);
-  return archive ? [...known, ARCHIVED_PARAMETER] : known;
+  const offered: Readonly<Record<string, boolean>> = {
+    expand: expandable.size > 0,
+    q: search !== undefined,
+    archived: archive !== undefined,
+  };
+  return PARAMETERS[kind].filter((name) => offered[name] ?? true);
 }
 
 /** The fields that a kind of read can be filtered by. */
 export function filtersOf(kind: ReadKind, { filters }: Offered): Offered['filters'] {
   return kind === 'get' ? new Map() : filters;
 }
+
+/** Whether a field cannot be filtered by in the short form, because its name is a parameter: `limit[eq]` is a filter. */
+export function needsOperator(path: string): boolean {
+  return PARAMETERS.list.includes(path);
+}
+
+/** `field` or `field[operator]`. */
+const FILTER = /^([^[\]]+)(?:\[([^[\]]*)\])?$/;
+
+/** The field and operator that a parameter names, if it is a filter. The operator may not exist. */
+function filterNamed(filters: Offered['filters'], parameter: string) {
+  const [, path = '', operator] = FILTER.exec(parameter) ?? [];
+  const field = operator === undefined && needsOperator(path) ? undefined : filters.get(path);
+  return field && { field, operator: operator ?? 'eq' };
+}
+
+/** The operand that a text spells. */
+function operandOf(operator: string, text: string): unknown {
+  if (operator === 'exists') return SCALARS.Boolean?.parse(text);
+  return operator === 'in' || operator === 'nin' ? splitList(text) : text;
+}
+
+/** Takes what is wrong with a parameter. */
+type Reject = (parameter: string, detail: string) => undefined;
 
 /**
  * Reads the query of a request strictly: the only way from a request to a filter.
@@ -36,49 +72,50 @@ export function readQuery(
   const filters = filtersOf(kind, asksForArchived(raw) ? query : query.live);
   const known = parametersOf(kind, definition);
   const violations: Violation[] = [];
-  const given = Object.entries(raw).filter(([name]) => {
-    if (known.includes(name) || filterNamed(filters, name)) return true;
-    const allowed = [...known, ...namesOf(filters)];
-    violations.push({ parameter: name, detail: errorMessages.unknownParameter(name, allowed) });
-    return false;
+  const reject: Reject = (parameter, detail) => void violations.push({ parameter, detail });
+  const parameters: Record<string, string> = {};
+  const given = Object.entries(raw).flatMap(([name, text]) => {
+    const filter = filterNamed(filters, name);
+    if (filter) return [{ ...filter, name, text }];
+    if (known.includes(name)) parameters[name] = text;
+    else reject(name, errorMessages.unknownParameter(name, [...known, ...namesOf(filters)]));
+    return [];
   });
-  const conditions = readConditions(filters, given, violations);
-  const text = Object.fromEntries(given.filter(([name]) => known.includes(name)));
-  const read = readParameters(kind, text, definition, violations);
+  const reader = new ConditionReader(false);
+  const conditions = given.flatMap(({ field, operator, name, text }) => {
+    const operand = operandOf(operator, text);
+    return reader.read(field, operator, operand, name, (detail) => reject(name, detail) ?? []);
+  });
+  const read = readParameters(kind, parameters, definition, reject);
   const [first, ...others] = violations;
   if (first) throw new ValidationError([first, ...others]);
   return { ...read, ...(conditions.length > 0 && { conditions }) };
 }
 
-/** Reads the parameters other than filters. Each that is invalid adds to the violations. */
+/** Reads the parameters other than filters. */
 export function readParameters(
   kind: ReadKind,
-  text: Readonly<Record<string, string>>,
-  definition: CrudDefinition,
-  violations: Violation[],
+  text: Texts,
+  { expandable, list, query, shownFields }: CrudDefinition,
+  reject: Reject,
 ): ListQuery {
-  const { orders } = asksForArchived(text) ? definition.query : definition.query.live;
-  const search = text.q === undefined ? undefined : readSearch(text.q, definition.query.search, violations);
-  const archived = readArchived(text.archived, violations);
-  const { expandable, shownFields } = definition;
-  const { notExpandable, unknownFieldName } = errorMessages;
-  const paths = readNames('expand', text.expand, [...expandable.keys()], notExpandable, violations) ?? [];
+  const { orders } = asksForArchived(text) ? query : query.live;
+  const { notExpandable, unknownFieldName, unknownOrder } = errorMessages;
+  const search = text.q === undefined ? undefined : readSearch(text.q, query.search, reject);
+  const archived = readOneOf('archived', text.archived, ARCHIVED, reject);
+  const paths = readNames('expand', text.expand, [...expandable.keys()], notExpandable, reject) ?? [];
   const expand = paths.flatMap((path) => expandable.get(path) ?? []);
-  const expanded = paths.map((path) => path.split('.', 1)[0] ?? path);
-  const fields = readNames('fields', text.fields, shownFields, unknownFieldName, violations);
-  const order = text.sort === undefined ? undefined : orders.get(text.sort);
-  if (text.sort !== undefined && !order) {
-    const allowed = [...orders.keys()];
-    violations.push({ parameter: 'sort', detail: errorMessages.unknownOrder(text.sort, allowed) });
-  }
-  const page = kind === 'list' ? readPage(text, definition.list, violations) : undefined;
+  const expanded = paths.map(topOf);
+  const fields = readNames('fields', text.fields, shownFields, unknownFieldName, reject);
+  const order = orders.get(text.sort ?? '');
+  if (text.sort !== undefined && !order) reject('sort', unknownOrder(text.sort, [...orders.keys()]));
   return {
     ...(archived && { archived }),
     ...(search && { search }),
     ...(fields && { fields: [...new Set([...fields, ...expanded])] }),
     ...(expand.length > 0 && { expand }),
     ...(order && { order }),
-    ...page,
+    ...(kind === 'list' && readPage(text, list, reject)),
   };
 }
 
@@ -92,35 +129,44 @@ function namesOf(filters: Offered['filters']): string[] {
   return [...filters.keys()].map((path) => (needsOperator(path) ? `${path}[…]` : path));
 }
 
-/** Reads comma-separated names; undefined if there are none, or an unknown one, which is a violation. */
+/** Reads comma-separated names; undefined if there are none, or an unknown one. */
 function readNames(
   parameter: string,
   text: string | undefined,
   allowed: readonly string[],
   detailOf: (unknown: string, allowed: readonly string[]) => string,
-  violations: Violation[],
+  reject: Reject,
 ): string[] | undefined {
   if (text === undefined) return undefined;
   const names = [...new Set(text.split(','))];
   const unknown = names.find((name) => !allowed.includes(name));
-  if (unknown === undefined) return names;
-  violations.push({ parameter, detail: detailOf(unknown, allowed) });
-  return undefined;
+  return unknown === undefined ? names : reject(parameter, detailOf(unknown, allowed));
+}
+
+/** Reads one of several names; undefined if there is none, or an unknown one. */
+function readOneOf<Name extends string>(
+  parameter: string,
+  text: string | undefined,
+  allowed: readonly Name[],
+  reject: Reject,
+): Name | undefined {
+  if (text === undefined) return undefined;
+  const found = allowed.find((name) => name === text);
+  return found ?? reject(parameter, errorMessages.notOneOf(parameter, allowed));
 }
 
 /** Parameters as the client sent them. */
 type Texts = Readonly<Partial<Record<string, string>>>;
 
 /** Reads the parameters of a page; undefined if every record is requested. Cursors are verified once the scope is known. */
-function readPage(text: Texts, paging: Paging, violations: Violation[]): ListQuery | undefined {
+function readPage(text: Texts, paging: Paging, reject: Reject): ListQuery | undefined {
   const { after, before } = text;
   const isCursor = after !== undefined || before !== undefined;
   const [one, other] = ['after', 'before', 'offset'].filter((name) => text[name] !== undefined);
-  if (one !== undefined && other !== undefined)
-    violations.push({ parameter: one, detail: errorMessages.exclusiveParameters(one, other) });
-  const position = readPosition(text, isCursor ? { ...paging, unpaged: false } : paging, violations);
-  const count = readCount(text.count, position !== undefined, violations);
-  if (!position) return undefined;
+  if (one !== undefined && other !== undefined) reject(one, errorMessages.exclusiveParameters(one, other));
+  const position = readPosition(text, isCursor ? { ...paging, unpaged: false } : paging, reject);
+  const count = readOneOf('count', text.count, COUNT_MODES, reject);
+  if (!position) return count && reject('count', errorMessages.countWithoutPage);
   const { offset, limit } = position;
   return {
     limit,
@@ -131,27 +177,11 @@ function readPage(text: Texts, paging: Paging, violations: Violation[]): ListQue
   };
 }
 
-function readCount(text: string | undefined, isPage: boolean, violations: Violation[]): ListQuery['count'] {
-  if (text === undefined) return undefined;
-  const mode = COUNT_MODES.find((known) => known === text);
-  if (!mode) {
-    const detail = errorMessages.wrongParameter('count', `one of ${COUNT_MODES.join(', ')}`);
-    violations.push({ parameter: 'count', detail });
-  } else if (!isPage) violations.push({ parameter: 'count', detail: errorMessages.countWithoutPage });
-  return mode;
-}
-
 /** One page by its position. Unit: records. */
 export interface PagePosition {
   readonly offset: number;
   readonly limit: number;
 }
-
-/** Bounds of the paging parameters. Unit: records. */
-export const PAGE_LIMITS = {
-  offset: { minimum: 0, default: 0 },
-  limit: { minimum: 1, maximum: 100, default: 20 },
-} as const;
 
 /** How a resource is paged. */
 export interface Paging {
@@ -161,13 +191,11 @@ export interface Paging {
   readonly maxLimit: number;
 }
 
-const DEFAULT_PAGING: Paging = { unpaged: true, maxLimit: PAGE_LIMITS.limit.maximum };
-
 /** Reads `offset` and `limit`. Either one requests a page; the other takes its default. */
 function readPosition(
   query: Readonly<Record<string, unknown>>,
   { unpaged, maxLimit }: Paging,
-  violations: Violation[],
+  reject: Reject,
 ): PagePosition | undefined {
   if (unpaged && query.offset === undefined && query.limit === undefined) return undefined;
   const read = (name: 'offset' | 'limit', fallback: number, maximum?: number): number => {
@@ -175,7 +203,7 @@ function readPosition(
     const text = query[name] ?? String(fallback);
     const value = typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
     if (value >= minimum && value <= (maximum ?? Number.MAX_SAFE_INTEGER)) return value;
-    violations.push({ parameter: name, detail: errorMessages.wholeNumber(name, minimum, maximum) });
+    reject(name, errorMessages.wholeNumber(name, minimum, maximum));
     return fallback;
   };
   return {
@@ -190,7 +218,12 @@ export class PageQueryPipe implements PipeTransform<Record<string, unknown>, Pag
   /** @throws ValidationError if one is not a whole number within its bounds */
   transform(query: Record<string, unknown>): PagePosition | undefined {
     const violations: Violation[] = [];
-    const position = readPosition(query, DEFAULT_PAGING, violations);
+    const paging = { unpaged: true, maxLimit: PAGE_LIMITS.limit.maximum };
+    const position = readPosition(
+      query,
+      paging,
+      (parameter, detail) => void violations.push({ parameter, detail }),
+    );
     const [first, ...others] = violations;
     if (first) throw new ValidationError([first, ...others]);
     return position;
@@ -208,12 +241,8 @@ export function project<T extends object>(record: T, fields: readonly string[] |
 export function fieldsPipe(
   shown: readonly string[],
 ): PipeTransform<string | undefined, string[] | undefined> {
-  const transform = (text: string | undefined) => {
-    const violations: Violation[] = [];
-    const fields = readNames('fields', text, shown, errorMessages.unknownFieldName, violations);
-    const [first] = violations;
-    if (first) throw new ValidationError([first]);
-    return fields;
+  const reject: Reject = (parameter, detail) => {
+    throw new ValidationError([{ parameter, detail }]);
   };
-  return { transform };
+  return { transform: (text) => readNames('fields', text, shown, errorMessages.unknownFieldName, reject) };
 }

@@ -1,4 +1,4 @@
-import { errorMessages, type Violation } from '../../errors/index.js';
+import { errorMessages } from '../../errors/index.js';
 import type { StoreFilter } from '../store/store-types.js';
 import { keyOf, needsText, type SearchDefinition, type SearchTerm, textOf, wordsOf } from './words.js';
 
@@ -36,17 +36,13 @@ const PARTS = /(?<minus>-?)(?:"(?<phrase>[^"]*)"|(?<words>[^\s"]+))/g;
 export function readSearch(
   text: string,
   definition: SearchDefinition | undefined,
-  violations: Violation[],
+  reject: (parameter: string, detail: string) => undefined,
 ): Search | undefined {
   if (!definition) return undefined;
-  const reject = (detail: string) => {
-    violations.push({ parameter: 'q', detail });
-    return undefined;
-  };
   // Before any other work is done on it.
   if (text.length > 2 * MAX_SEARCH_LENGTH || [...text].length > MAX_SEARCH_LENGTH)
-    return reject(errorMessages.searchTooLong(MAX_SEARCH_LENGTH));
-  if ((text.split('"').length - 1) % 2 === 1) return reject(errorMessages.unbalancedQuotes);
+    return reject('q', errorMessages.searchTooLong(MAX_SEARCH_LENGTH));
+  if ((text.split('"').length - 1) % 2 === 1) return reject('q', errorMessages.unbalancedQuotes);
   const [wanted, unwanted] = [new Map<string, SearchTerm>(), new Map<string, SearchTerm>()];
   for (const { groups: { minus, phrase, words } = {} } of text.matchAll(PARTS)) {
     const terms = phrase === undefined ? wordsOf(words ?? '').map((word) => [word]) : [wordsOf(phrase)];
@@ -54,6 +50,6 @@ export function readSearch(
       if (term.length > 0) (minus ? unwanted : wanted).set(term.join(' '), term);
     }
   }
-  if (wanted.size === 0) return reject(errorMessages.nothingToFind);
+  if (wanted.size === 0) return reject('q', errorMessages.nothingToFind);
   return { definition, wanted: [...wanted.values()], unwanted: [...unwanted.values()] };
 }
