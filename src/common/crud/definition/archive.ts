@@ -63,7 +63,7 @@ export function checkArchive(definition: CrudDefinition): void {
   if (!archive) return;
   const { field } = archive;
   const type = schema.path(field) as SchemaType | undefined;
-  const { default: preset, immutable } = (type?.options ?? {}) as { default?: unknown; immutable?: unknown };
+  const { default: preset, immutable } = (type?.options ?? {}) as Readonly<Record<string, unknown>>;
   const isOptional = type?.instance === 'Date' && !type.isRequired && preset === undefined && !immutable;
   const scopes = [visible, ...Object.values(isolation)];
   const { get, count, update, del } = isolation;

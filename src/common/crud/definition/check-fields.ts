@@ -1,10 +1,18 @@
 import type { Type } from '@nestjs/common';
-import type { Schema, SchemaType } from 'mongoose';
+import type { SchemaType } from 'mongoose';
 import { type FieldDescription, fieldsOf, unvalidatedFieldsOf } from '../../fields/index.js';
 import { flatFields, type IsolationFields } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
 import type { HookName } from '../options/crud-options.js';
-import { entryTypeOf, hasMiddleware, isDeclared, listsOn, schemaOf } from './schema-paths.js';
+import {
+  entryTypeOf,
+  hasMiddleware,
+  isDeclared,
+  listsOn,
+  schemaOf,
+  topOf,
+  valueTypeAt,
+} from './schema-paths.js';
 import { WORDS } from '../search/words.js';
 import { OUTBOX } from '../store/outbox.js';
 import { HOLDS } from '../store/reference-holds.js';
@@ -38,65 +46,54 @@ export function checkBodyClass(input: Type<object>, where: string, fail: Fail): 
 
 export function checkInputClass(input: Type<object>, fail: Fail): void {
   checkBodyClass(input, input.name, fail);
-  const fields = fieldsOf(input).map(({ name }) => name);
-  const own = fields.find((field) => SERVICE_FIELDS.includes(field));
-  if (own) fail(`${input.name} has a field "${own}", which the service sets itself. Remove it.`);
+  const own = fieldsOf(input).find(({ name }) => SERVICE_FIELDS.includes(name));
+  if (own) fail(`${input.name} has a field "${own.name}", which the service sets itself. Remove it.`);
 }
 
 /** Checks that the entity has every field that an option or an input names, and that the field can hold its values. */
 export function checkFields(definition: CrudDefinition): void {
-  const { fail, options, schema, visible, parent, references, kinds, writeOnly } = definition;
+  const { fail, options, output, schema, visible, parent, references, kinds, writeOnly } = definition;
   const { createReader, updateReader, inputFields } = definition;
   for (const field of [...createReader.fields, ...updateReader.fields]) checkInputField(field, definition);
-  const unknownField = [...writeOnly].find((name) => !inputFields.includes(name));
-  if (unknownField !== undefined) fail(`writeOnly names "${unknownField}", which is not an input field.`);
+  const unsent = [...writeOnly].find((name) => !inputFields.includes(name));
+  if (unsent !== undefined) fail(`writeOnly names "${unsent}", which is not an input field.`);
   checkIsolation(definition);
-  const taken = [HOLDS, OUTBOX, WORDS].find((name) => isDeclared(schema, name));
-  if (taken !== undefined)
-    fail(`the schema has "${taken}", which the generator stores with a record. Rename the field.`);
-  const { output } = options;
-  const hides = (typeof output === 'object' ? output.hides : undefined) ?? [];
-  for (const [option, names] of Object.entries({ visible: Object.keys(visible), 'output.hides': hides })) {
-    const stray = names.find((name) => !isDeclared(schema, name));
-    if (stray !== undefined) fail(`${option} names "${stray}", which the schema does not have.`);
-  }
-  for (const [field, value] of Object.entries(visible)) {
-    if (!canHold(schema.path(field), value))
-      fail(`visible.${field} is ${JSON.stringify(value)}, which the field cannot hold.`);
-  }
-  const unique = schema.indexes().filter(([, index]) => index.unique);
-  const plain = options.globallyUnique?.find((name) => !unique.some(([keys]) => name in keys));
-  if (plain !== undefined)
-    fail(
-      `globallyUnique names "${plain}", which has no unique index. Write @Prop({ unique: true }), or leave it out.`,
-    );
-  const above = parent && (schema.path(parent.field) as SchemaType | undefined);
-  if (parent && (!above || isOpenType(above, ['Array', ...OPEN])))
-    fail(`parent.field names "${parent.field}", which is not a single value of the schema. Choose another.`);
+  const isMissing = (name: string) => !isDeclared(schema, name);
+  const taken = [HOLDS, OUTBOX, WORDS].find((name) => !isMissing(name));
+  const unseen = Object.keys(visible).find(isMissing);
+  const unhidden = output?.hides?.find(isMissing);
+  const [unheld, value] =
+    Object.entries(visible).find(([name, one]) => !canHold(schema.path(name), one)) ?? [];
+  const unique = schema.indexes().flatMap(([keys, index]) => (index.unique ? Object.keys(keys) : []));
+  const plain = options.globallyUnique?.find((name) => !unique.includes(name));
+  failIf(fail, '', {
+    [`the schema has "${taken}", which the generator stores with a record. Rename the field.`]:
+      taken !== undefined,
+    [`visible names "${unseen}", which the schema does not have.`]: unseen !== undefined,
+    [`output.hides names "${unhidden}", which the schema does not have.`]: unhidden !== undefined,
+    [`visible.${unheld} is ${JSON.stringify(value)}, which the field cannot hold.`]: unheld !== undefined,
+    [`globallyUnique names "${plain}", which has no unique index. Write @Prop({ unique: true }), or leave it out.`]:
+      plain !== undefined,
+    [`parent.field names "${parent?.field}", which is not a single value of the schema. Choose another.`]:
+      parent && !isSingle(schema.path(parent.field)),
+  });
   for (const { path, onDelete } of references) {
     const type = schema.path(path) as SchemaType | undefined;
-    const instance = (entryTypeOf(type) ?? type)?.instance ?? '';
     // A list only loses an entry.
     const isRequired = (type?.isRequired || isRequiredByKind(kinds, path)) && type?.instance !== 'Array';
     const isInList = listsOn(schema, path).some((outer) => outer !== path);
     failIf(fail, 'references', {
       [` names "${path}", which is not a field of the schema that can hold an identifier.`]:
-        !FITTING.identifier?.includes(instance),
+        !FITTING.identifier?.includes(valueTypeAt(schema, path)?.instance ?? ''),
       [`.${path}.onDelete cannot be "unset", since the field is required, or in a list of objects. Write "restrict", "cascade" or "ignore".`]:
         onDelete === 'unset' && (isRequired || isInList),
     });
   }
 }
 
-/** Types whose values are, or can be, objects. */
-const OPEN = ['Embedded', 'Map', 'Mixed'];
-
-function isOpenType(type: SchemaType | undefined, instances = OPEN): boolean {
-  return type !== undefined && instances.includes(type.instance);
-}
-
-function isList(schema: Schema, field: string): boolean {
-  return entryTypeOf(schema.path(field)) !== undefined;
+/** Whether a type has single values, which are no lists or objects, and cannot be. */
+function isSingle(type: SchemaType | undefined): boolean {
+  return type !== undefined && !['Array', 'Map', 'Mixed'].includes(type.instance) && !schemaOf(type);
 }
 
 function canHold(type: SchemaType | undefined, value: unknown): boolean {
@@ -107,51 +104,47 @@ function canHold(type: SchemaType | undefined, value: unknown): boolean {
   }
 }
 
-function checkInputField(field: FieldDescription, { entity, fail, schema, writeOnly }: CrudDefinition): void {
-  const { name, list, kind } = field;
-  const type = schema.path(name) as SchemaType | undefined;
-  // The schema may declare a nested object by its members only.
-  const isStored = Boolean(type) || schema.pathType(name) === 'nested';
-  if (writeOnly.has(name)) {
-    if (isStored) fail(`writeOnly names "${name}", which the schema stores. Remove it from one of them.`);
-    return;
-  }
+function checkInputField(
+  { name, list, kind }: FieldDescription,
+  { entity, fail, schema, writeOnly }: CrudDefinition,
+): void {
+  const isStored = isDeclared(schema, name);
+  const isUnstored = writeOnly.has(name);
+  if (isUnstored && !isStored) return;
   const at = `${entity.name}.${name}`;
-  const { instance = 'Mixed' } = type ?? {};
+  // The schema may declare a nested object by its members only.
+  const instance = schema.path(name)?.instance ?? 'Mixed';
   const isFitting = list ? instance === 'Array' : (FITTING[kind]?.includes(instance) ?? instance !== 'Array');
-  failIf(fail, `the input field "${name}" is `, {
-    [`not in the schema. Decorate ${at} with @Prop(), or name it in writeOnly.`]: !isStored,
-    [`${list ? 'a list' : `of the kind "${kind}"`}, which ${at}, of the schema type ${instance}, cannot hold.`]:
+  failIf(fail, '', {
+    [`writeOnly names "${name}", which the schema stores. Remove it from one of them.`]: isUnstored,
+    [`the input field "${name}" is not in the schema. Decorate ${at} with @Prop(), or name it in writeOnly.`]:
+      !isStored,
+    [`the input field "${name}" is ${list ? 'a list' : `of the kind "${kind}"`}, which ${at}, of the schema type ${instance}, cannot hold.`]:
       instance !== 'Mixed' && !isFitting,
   });
 }
 
 function checkIsolation(definition: CrudDefinition): void {
   const { fail, inputFields, isolation, options, parent, references, schema } = definition;
-  for (const [action, fields] of Object.entries(options.isolationFields ?? {})) {
-    for (const [field] of flatFields(fields as IsolationFields)) {
-      const type = schema.path(field) as SchemaType | undefined;
-      // A filter has only one condition on the identifier: the one that the request names.
-      const isOwn = type && field !== '_id' && !field.includes('.');
-      // No claim equals an object, and in a filter it would be an operator.
-      const isOpen = type && (isOpenType(type) || isOpenType(entryTypeOf(type), ['Array', ...OPEN]));
-      if (isOwn && !isOpen && !schemaOf(type)) continue;
+  const given = (options.isolationFields ?? {}) as Readonly<Record<string, IsolationFields>>;
+  for (const [action, fields] of Object.entries(given)) {
+    // A filter has only one condition on the identifier: the one that the request names. No claim equals an object,
+    // and in a filter it would be an operator.
+    const isOwn = (field: string) =>
+      field !== '_id' && !field.includes('.') && isSingle(valueTypeAt(schema, field));
+    const [wrong] = flatFields(fields).find(([field]) => !isOwn(field)) ?? [];
+    if (wrong !== undefined)
       fail(
-        `isolationFields.${action} names "${field}", which is no single value of the record itself, nor a list of them. Choose another field.`,
+        `isolationFields.${action} names "${wrong}", which is no single value of the record itself, nor a list of them. Choose another field.`,
       );
-    }
   }
   for (const [action, fields] of Object.entries(isolation)) {
     // A write keeps the caller in a list, whatever else clients put into it.
-    const open = Object.keys(fields).find(
-      (field) => inputFields.includes(field) && !isList(schema, field) && !fields[field]?.isList,
-    );
+    const isList = (field: string) => entryTypeOf(schema.path(field)) ?? fields[field]?.isList;
+    const open = Object.keys(fields).find((field) => inputFields.includes(field) && !isList(field));
     if (open === undefined) continue;
-    const given = (options.isolationFields ?? {}) as Record<string, object | undefined>;
-    const at =
-      open === parent?.field
-        ? 'parent.field'
-        : `isolationFields.${open in (given[action] ?? {}) ? action : 'all'}`;
+    const option = `isolationFields.${open in (given[action] ?? {}) ? action : 'all'}`;
+    const at = open === parent?.field ? 'parent.field' : option;
     fail(`${at} names "${open}", which clients may send. Remove it from the input class.`);
   }
   const shared = references.find(({ check }) => check === 'sameScope');
@@ -185,18 +178,14 @@ export function hasHook({ hooks }: CrudDefinition, name: HookName): boolean {
 export function checkRequired(definition: CrudDefinition): void {
   const { entity, fail, schema, isolation, createReader, disabled } = definition;
   if (hasHook(definition, 'beforeCreate') || disabled.has('create')) return;
-  const given = new Set([
-    ...createReader.fields.map(({ name }) => name),
-    ...Object.keys(isolation.create),
-    ...SERVICE_FIELDS,
-  ]);
+  const named = createReader.fields.map(({ name }) => name);
+  const given = [...named, ...Object.keys(isolation.create), ...SERVICE_FIELDS];
   const texts = new Map(fieldsOf(entity).map((field) => [field.name, field]));
   for (const [path, type] of Object.entries(schema.paths)) {
-    const [top = path] = path.split('.', 1);
     const hasDefault = (type.options as { default?: unknown }).default !== undefined;
     const text = hasMiddleware(schema) ? undefined : texts.get(path);
     const isRequired = (type.isRequired && !hasDefault) || (text && isLeftToCode(text, type));
-    if (!isRequired || given.has(top)) continue;
+    if (!isRequired || given.includes(topOf(path))) continue;
     fail(
       `the schema requires "${path}", but nothing sets it. Add it to the input, isolationFields or a beforeCreate hook, or give it a default.`,
     );

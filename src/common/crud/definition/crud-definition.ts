@@ -10,11 +10,7 @@ import {
   type AnyCrudOptions,
   BATCH_HANDLERS,
   type CrudAction,
-  type CrudBatchHandler,
-  type CrudHandler,
-  type CrudParent,
   type CrudReference,
-  type CrudRouteOptions,
 } from '../options/crud-options.js';
 import { PAGE_LIMITS } from '../query/list-query.js';
 import { archiveOf, checkArchive } from './archive.js';
@@ -25,7 +21,7 @@ import { addIndexes, checkIndexes, scopesOf } from './indexes.js';
 import { addKinds, KindReader, type Kinds, kindsOf, unionOf } from './kinds.js';
 import { checkOutputClass, outputOf, presentBy, Presenter } from './output.js';
 import { narrowed, type QueryDefinition, queryDefinition } from './query-definition.js';
-import { type Composite, isHidden, schemasIn, topOf } from './schema-paths.js';
+import { type Composite, isHidden, topOf, typesIn } from './schema-paths.js';
 
 /** Default of how long audit records are kept. Unit: days. */
 const KEPT_DAYS = 365;
@@ -59,7 +55,7 @@ export class CrudDefinition extends CheckedOptions {
   readonly tag = this.options.tag ?? this.name;
   readonly security = this.options.security;
   readonly disabled: ReadonlySet<CrudAction> = new Set(this.options.disable);
-  readonly parent?: CrudParent<Record<string, unknown>> = this.options.parent;
+  readonly parent = this.options.parent;
   readonly isolation = isolationOf(this.options);
   readonly visible: Readonly<Record<string, unknown>> = { ...this.options.visible };
   readonly output = outputOf(this.options);
@@ -69,16 +65,14 @@ export class CrudDefinition extends CheckedOptions {
     maxLimit: this.options.list?.maxLimit ?? PAGE_LIMITS.limit.maximum,
   };
   /** The routes for many writes that the resource has. */
-  readonly batches: readonly CrudBatchHandler[] = BATCH_HANDLERS.filter((name) => this.options[name]);
+  readonly batches = BATCH_HANDLERS.filter((name) => this.options[name]);
   /** How long audit records of the writes are kept; absent if writes are not audited. */
   readonly audit = auditOf(this.options);
   readonly references = referencesOf(this.options);
   /** Hooks given as functions, or the provider class that has them. */
   readonly hooks: CrudHooks<object, object> | Type<CrudHooks<object, object>> = this.options.hooks ?? {};
-  readonly routes: Partial<Record<CrudHandler | CrudBatchHandler, CrudRouteOptions>> =
-    this.options.routes ?? {};
+  readonly routes: NonNullable<AnyCrudOptions['routes']> = this.options.routes ?? {};
   readonly writeOnly: ReadonlySet<string> = new Set(this.options.writeOnly);
-  /** The input classes of its kinds, if its records are of several. */
   readonly kinds = kindsOf(this.options, this.fail);
   readonly inputs = inputClasses(this.options, this.kinds, this.fail);
   /** The resource's own copy of the schema, with its indexes. */
@@ -87,30 +81,22 @@ export class CrudDefinition extends CheckedOptions {
   readonly updateReader = readerOf(this.inputs.update, this);
   /** Names of every field that a client may send. */
   readonly inputFields: readonly string[] = [
-    ...new Set(
-      [this.createReader, this.updateReader].flatMap(({ fields }) => fields.map(({ name }) => name)),
-    ),
+    ...new Set([...this.createReader.fields, ...this.updateReader.fields].map(({ name }) => name)),
   ];
-  /** The fields that only some callers read or write. */
   readonly fieldRules = fieldRulesOf(this.options);
   /** Shows the entity's visible fields; `present` then applies the option `output`. */
   readonly presenter = new Presenter(this.schema, this.inputFields);
-  /** Shows a record to a caller. */
   readonly present = presentBy(this);
   /** Names of the fields that clients see, including `_id`. */
   readonly shownFields: readonly string[] = this.output?.fields ?? this.presenter.fields;
   /** The references that clients can see, and therefore expand, by path. */
   readonly expandable = expandableOf(this);
-  /** The sets of fields that lists and counts of live records are filtered by. */
   readonly scopes = scopesOf(this);
   /** The events of its writes; absent if subscribers are not told of them. */
   readonly events?: EventsDefinition;
   readonly query: QueryDefinition;
-  /**
-   * The definition as a caller knows it, whose queries name only fields that the caller may read; undefined if that are
-   * all.
-   */
-  readonly viewOf?: (caller: TenantContext) => CrudDefinition;
+  /** The definition as a caller knows it, whose queries name only fields that the caller may read. */
+  readonly viewOf = viewsOf(this);
 
   /** @throws Error that names the fix, if the options cannot make a resource */
   constructor(options: AnyCrudOptions) {
@@ -123,7 +109,6 @@ export class CrudDefinition extends CheckedOptions {
     this.query = queryDefinition(this);
     addIndexes(this);
     checkFieldRules(this);
-    if (this.fieldRules.size > 0) this.viewOf = viewsOf(this);
   }
 }
 
@@ -165,51 +150,42 @@ function readerOf(type: Type<object>, { kinds, schema }: CrudDefinition): InputR
 }
 
 /** The isolation of each action: the fields of `all`, of the action, or of get for count, and of the parent. */
-function isolationOf({
-  isolationFields = {},
-  parent,
-}: AnyCrudOptions): Readonly<Record<CrudAction, IsolationFields>> {
+function isolationOf(options: AnyCrudOptions): Readonly<Record<CrudAction, IsolationFields>> {
+  const { isolationFields = {}, parent } = options;
   const below = parent ? { [parent.field]: routeParam(parent.param) } : {};
   const given = isolationFields as Partial<Record<CrudAction | 'all', IsolationFields>>;
   const fields = { count: given.get, ...given };
-  const ofAction = (action: CrudAction) => ({ ...below, ...fields.all, ...fields[action] });
   const isolation = ACTIONS.map((action) => {
-    const sources = Object.entries(ofAction(action)).map(([field, source]) => {
-      // Nobody is exempt from what a new record belongs to.
-      return [field, (action === 'create' ? source.inner : undefined) ?? source] as const;
-    });
-    return [action, Object.fromEntries(sources)];
+    const sources = Object.entries({ ...below, ...fields.all, ...fields[action] });
+    // Nobody is exempt from what a new record belongs to.
+    const create = sources.map(([field, source]) => [field, source.inner ?? source] as const);
+    return [action, Object.fromEntries(action === 'create' ? create : sources)];
   });
   return Object.fromEntries(isolation) as Record<CrudAction, IsolationFields>;
 }
 
 function referencesOf({ references = {} }: AnyCrudOptions): readonly ReferenceDefinition[] {
-  return Object.entries(references).map(([path, { to, check = 'exists', onDelete = 'ignore' }]) => ({
-    path,
-    to,
-    check,
-    onDelete,
-  }));
+  return Object.entries(references).map(([path, reference]) => {
+    const { to, check = 'exists', onDelete = 'ignore' } = reference;
+    return { path, to, check, onDelete };
+  });
 }
 
-function expandableOf({
-  references,
-  schema,
-  shownFields,
-}: CrudDefinition): ReadonlyMap<string, ReferenceDefinition> {
+function expandableOf({ references, schema, shownFields }: CrudDefinition) {
   const isShown = (path: string) => shownFields.includes(topOf(path));
   const shown = references.filter(({ path }) => isShown(path) && !isHidden(schema, path));
-  return new Map(shown.map((reference) => [reference.path, reference]));
+  return new Map(shown.map((reference) => [reference.path, reference] as const));
 }
 
-/** Makes a function that returns a definition as a caller knows it: without the fields that the caller may not read. */
-function viewsOf(definition: CrudDefinition): CrudDefinition['viewOf'] {
-  const views = new Map<string, CrudDefinition>([['', definition]]);
+/** Returns the definition for a caller; made once for all from whom the same fields are hidden. */
+function viewsOf(definition: CrudDefinition): (caller: TenantContext) => CrudDefinition {
+  const { fieldRules } = definition;
+  if (fieldRules.size === 0) return () => definition;
+  const views = new Map<string, CrudDefinition>();
   return (caller) => {
-    const hidden = hiddenFrom(definition.fieldRules, caller);
-    const key = hidden.join();
-    const view = views.get(key) ?? without(definition, hidden);
-    views.set(key, view);
+    const hidden = hiddenFrom(fieldRules, caller);
+    const view = views.get(hidden.join()) ?? without(definition, hidden);
+    views.set(hidden.join(), view);
     return view;
   };
 }
@@ -225,10 +201,6 @@ function without(definition: CrudDefinition, hidden: readonly string[]): CrudDef
   };
 }
 
-interface WithCast {
-  castFunction(caster: false): unknown;
-}
-
 /** Mongoose types that convert other JSON values, such as 12 to "12". */
 const COERCING = ['String', 'Number', 'Boolean'];
 
@@ -237,10 +209,9 @@ const COERCING = ['String', 'Number', 'Boolean'];
  * that the input class does not validate, and Mongoose would convert them.
  */
 function rejectCoercionInMaps(schema: Schema): void {
-  for (const [path, type] of schemasIn(schema).flatMap(({ paths }) => Object.entries(paths))) {
+  for (const [path, type] of typesIn(schema)) {
     const { $__schemaType: entries } = type as SchemaType & Composite;
-    for (const entry of [entries, path.endsWith('.$*') ? type : undefined]) {
-      if (entry && COERCING.includes(entry.instance)) (entry as SchemaType & WithCast).castFunction(false);
-    }
+    for (const entry of [entries, path.endsWith('.$*') ? type : undefined])
+      if (entry && COERCING.includes(entry.instance)) (entry as Composite).castFunction?.(false);
   }
 }

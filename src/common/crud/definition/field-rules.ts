@@ -6,7 +6,7 @@ import { ACTIONS, type AnyCrudOptions, type CrudFieldRule } from '../options/cru
 import { isRequiredByKind } from './kinds.js';
 import { SERVICE_FIELDS } from './check-fields.js';
 import type { CrudDefinition } from './crud-definition.js';
-import { isWithin } from './schema-paths.js';
+import { isDeclared, isWithin } from './schema-paths.js';
 
 interface FieldRule {
   readonly read: CallerPredicate;
@@ -65,7 +65,7 @@ export function checkFieldRules(definition: CrudDefinition): void {
     failIf(fail, `fields.${field} `, {
       'says nothing. Write read, write or both.': !read && !write,
       'is not a field of the schema. Name one of its own fields, without dots.':
-        field.includes('.') || !(schema.path(field) || schema.pathType(field) === 'nested'),
+        field.includes('.') || !isDeclared(schema, field),
       'decides which records are found, or is set by the service. Choose another field.':
         Object.values(isolation).some((fields) => field in fields) ||
         [...SERVICE_FIELDS, archive?.field, ...Object.keys(visible)].includes(field),

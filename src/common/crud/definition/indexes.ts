@@ -22,8 +22,7 @@ export function scopesOf({ visible, isolation, archive }: CrudDefinition): reado
 
 /** Adds the indexes that serve the reads of a resource to its schema, and limits those that are unique. */
 export function addIndexes(definition: CrudDefinition): void {
-  const { schema, visible, isolation, archive } = definition;
-  const orders = definition.query.indexed;
+  const { schema, visible, isolation, archive, query } = definition;
   limitUnique(definition);
   // An index can have the entries of one list only.
   const index = (keys: Record<string, 1 | -1>, options?: IndexOptions) => {
@@ -32,34 +31,36 @@ export function addIndexes(definition: CrudDefinition): void {
   };
   const fixed = Object.keys(visible);
   const live = archive ? [...fixed, archive.field] : fixed;
-  const liveOrders = orders.filter((order) => !sortsBy(order, archive?.field));
-  addReadIndexes(live, isolation, liveOrders, (keys) => index(keys));
+  const liveOrders = query.indexed.filter((order) => !sortsBy(order, archive?.field));
+  for (const { keys } of readIndexes(live, isolation, liveOrders)) index(keys);
   if (!archive) return;
   const partial = { partialFilterExpression: archive.only };
-  addReadIndexes(fixed, archive.isolation, orders, (keys, order) => {
+  for (const { keys, order } of readIndexes(fixed, archive.isolation, query.indexed)) {
     index(keys);
     // An index of archived records only, since they may be few among many.
     if (!sortsBy(order, archive.field)) index({ ...keys, [archive.field]: 1 }, partial);
-  });
+  }
 }
 
 /**
- * Serves every order of the list, its pages, and the count, which may be scoped by other fields than the
+ * What serves every order of the list, its pages, and the count, which may be scoped by other fields than the
  * list. Equality fields come before sorted ones.
  */
-function addReadIndexes(
+function readIndexes(
   fixed: readonly string[],
   { get, count }: Readonly<Record<'get' | 'count', IsolationFields>>,
   orders: readonly Order[],
-  add: (keys: Record<string, 1 | -1>, order: Order) => void,
-): void {
-  const addOne = (equalities: readonly string[] = [], order: Order) =>
-    add({ ...Object.fromEntries(equalities.map((field) => [field, 1] as const)), ...sortOf(order) }, order);
-  const setsOf = (fields: IsolationFields) => fieldSets(fields).map((set) => [...fixed, ...set]);
-  const listed = setsOf(get);
-  for (const order of orders) for (const set of listed) addOne(set, order);
-  const known = listed.map((set) => set.toSorted().join());
-  for (const set of setsOf(count)) if (!known.includes(set.toSorted().join())) addOne(set, NEWEST_FIRST);
+) {
+  const keysOf = (set: readonly string[]) =>
+    Object.fromEntries([...fixed, ...set].map((field) => [field, 1 as const]));
+  const idOf = (set: readonly string[]) => set.toSorted().join();
+  const listed = fieldSets(get);
+  const others = fieldSets(count).filter((set) => !listed.map(idOf).includes(idOf(set)));
+  const indexes = [
+    ...orders.flatMap((order) => listed.map((set) => ({ set, order }))),
+    ...others.map((set) => ({ set, order: NEWEST_FIRST })),
+  ];
+  return indexes.map(({ set, order }) => ({ keys: { ...keysOf(set), ...sortOf(order) }, order }));
 }
 
 /**
@@ -205,11 +206,9 @@ function namesInFilter(filter: unknown): string[] {
 function hasPath(schema: Schema, path: string): boolean {
   const names = path.split('.').filter((name) => !/^\d+$/.test(name));
   const declared = names.join('.');
-  const types = typesOn(schema, declared).map(([, type]) => type);
+  const inner = typesOn(schema, declared).map(([, type]) => type && schemaOf(type));
   // Where there are several schemas, or an open one, any field may be there.
-  const isOpen = [schema, ...types.map((type) => type && schemaOf(type))].some(
-    (one) => one?.discriminators ?? one?.get('strict') === false,
-  );
+  const isOpen = [schema, ...inner].some((one) => one?.discriminators ?? one?.get('strict') === false);
   return (
     isOpen ||
     isInMap(schema, declared) ||

@@ -28,15 +28,14 @@ const WORD = /^[A-Za-z0-9][\w-]*$/;
 
 export function kindsOf({ kinds, input }: AnyCrudOptions, fail: Fail): Kinds | undefined {
   if (kinds === undefined) return undefined;
-  if (typeof input !== 'function') fail('kinds take one input class, which theirs extend.');
+  if (typeof input !== 'function') return fail('kinds take one input class, which theirs extend.');
   const given = Object.entries(kinds);
   if (given.length === 0) fail('kinds has no kind. Name one, or leave kinds out.');
-  const known = new Map<string, Pick<FieldDescription, 'list' | 'kind' | 'nested'> & { at: string }>();
+  const known = new Map<string, FieldDescription & { at: string }>();
   for (const [kind, type] of given) {
     const at = `kinds.${kind}`;
     if (!WORD.test(kind)) fail(`kinds has "${kind}", which is no word of letters, digits, - and _.`);
-    if (!((type.prototype as object) instanceof (input as Type<object>)))
-      fail(`${at} must be a class that extends ${(input as Type<object>).name}.`);
+    if (!(type.prototype instanceof input)) fail(`${at} must be a class that extends ${input.name}.`);
     for (const field of fieldsOf(type)) {
       if (field.name === KIND) fail(`${at} has a field "${KIND}", which the generator adds. Remove it.`);
       const other = known.get(field.name) ?? { ...field, at };
@@ -48,9 +47,9 @@ export function kindsOf({ kinds, input }: AnyCrudOptions, fail: Fail): Kinds | u
   return new Map(given.map(([kind, type]) => [kind, withKind(type, [kind])]));
 }
 
-function withKind(type: Type<object>, kinds: readonly string[]): Type<object> {
+function withKind(type: Type<object>, kinds: readonly string[], name = type.name): Type<object> {
   class OfKind extends type {}
-  Object.defineProperty(OfKind, 'name', { value: type.name });
+  Object.defineProperty(OfKind, 'name', { value: name });
   IsOneOf(kinds)(OfKind.prototype as object, KIND);
   return OfKind as Type<object>;
 }
@@ -58,12 +57,11 @@ function withKind(type: Type<object>, kinds: readonly string[]): Type<object> {
 /** A class with the fields of every kind. Those that only some kinds have are optional. */
 export function unionOf(input: Type<object>, kinds: Kinds): Type<object> {
   const classes = [...kinds.values()];
-  const union = withKind(IntersectionType(input, ...(classes as [Type<object>])), [...kinds.keys()]);
-  Object.defineProperty(union, 'name', { value: input.name });
-  const common = (name: string) =>
-    classes.every((type) => fieldsOf(type).some((field) => field.name === name && field.required));
-  const names = new Set(classes.flatMap((type) => fieldsOf(type).map(({ name }) => name)));
-  for (const name of [...names].filter((one) => !common(one))) IsOptional()(union.prototype as object, name);
+  const both = IntersectionType(input, ...(classes as [Type<object>]));
+  const union = withKind(both, [...kinds.keys()], input.name);
+  for (const name of new Set(classes.flatMap((type) => fieldsOf(type).map((field) => field.name))))
+    if (!classes.every((type) => fieldAt(type, name)?.required))
+      IsOptional()(union.prototype as object, name);
   return union;
 }
 

@@ -102,9 +102,9 @@ export interface OutputDefinition extends CrudOutputFunction<object> {
 
 export function outputOf({ output }: AnyCrudOptions): OutputDefinition | undefined {
   const form = output && longForm(output);
-  const { type } = form ?? {};
-  const fields = type && ['_id', ...fieldsOf(type).map(({ name }) => name), ...apiNamesOf(type)];
-  return form && { ...form, ...(fields && { fields: [...new Set(fields)] }) };
+  if (!form?.type) return form;
+  const names = fieldsOf(form.type).map(({ name }) => name);
+  return { ...form, fields: [...new Set(['_id', ...names, ...apiNamesOf(form.type)])] };
 }
 
 /** A class alone shows a copy of the record, and its other members hide nothing. */

@@ -125,17 +125,15 @@ function decimalOf(text: string): Types.Decimal128 | undefined {
   }
 }
 
-const TEXT: Scalar = {
-  kind: 'string',
-  shape: 'a text',
-  schema: { type: 'string' },
-  example: 'tea',
-  parse: (text) => text,
-};
-
 /** How single values are read, by the name of the Mongoose type. */
 export const SCALARS: Readonly<Partial<Record<string, Scalar>>> = {
-  String: TEXT,
+  String: {
+    kind: 'string',
+    shape: 'a text',
+    schema: { type: 'string' },
+    example: 'tea',
+    parse: (text) => text,
+  },
   Number: NUMERIC,
   Double: NUMERIC,
   Int32: NUMERIC,

@@ -2,11 +2,12 @@ import type { Schema, SchemaType } from 'mongoose';
 
 type Fields = Record<string, unknown>;
 
-/** Members of Mongoose's list, map and subdocument types that their common class lacks. */
+/** Members of Mongoose's types that their common class lacks. */
 export interface Composite {
   schema?: Schema;
   embeddedSchemaType?: SchemaType;
   $__schemaType?: SchemaType;
+  castFunction?(caster: false): unknown;
 }
 
 /** What a schema holds at a path: a single value, an object, or a list or map of either. */
@@ -202,25 +203,27 @@ const MONGOOSES_OWN =
 export function hasMiddleware(schema: Schema, operation?: string): boolean {
   return schemasIn(schema).some((one) => {
     const { _pres = new Map(), _posts = new Map() } = (one as WithHooks).s?.hooks ?? {};
-    const hooks = [..._pres, ..._posts].flatMap(([name, those]) =>
-      operation === undefined || operation === name ? those : [],
-    );
-    return hooks.some(({ fn }) => !MONGOOSES_OWN.test(fn?.name ?? ''));
+    const hooks = [..._pres, ..._posts].filter(([name]) => name === (operation ?? name));
+    return hooks.flatMap(([, those]) => those).some(({ fn }) => !MONGOOSES_OWN.test(fn?.name ?? ''));
   });
 }
 
 export function hasMaps(schema: Schema): boolean {
-  return schemasIn(schema).some((one) => Object.values(one.paths).some(({ instance }) => instance === 'Map'));
+  return typesIn(schema).some(([, { instance }]) => instance === 'Map');
 }
 
 /** Whether a schema, or one inside it, has validators of your own. */
 export function hasOwnValidators(schema: Schema): boolean {
-  return schemasIn(schema).some((one) =>
-    Object.values(one.paths).some(({ validators }) => validators.some(({ type }) => type === 'user defined')),
-  );
+  const validators = typesIn(schema).flatMap(([, type]) => type.validators);
+  return validators.some(({ type }) => type === 'user defined');
 }
 
-export function schemasIn(schema: Schema, seen = new Set<Schema>()): Schema[] {
+/** The types of a schema and of those inside it, with their paths there. */
+export function typesIn(schema: Schema): [path: string, type: SchemaType][] {
+  return schemasIn(schema).flatMap(({ paths }) => Object.entries(paths));
+}
+
+function schemasIn(schema: Schema, seen = new Set<Schema>()): Schema[] {
   if (seen.has(schema)) return [];
   seen.add(schema);
   return [schema, ...schema.childSchemas.flatMap((child) => schemasIn(child.schema, seen))];

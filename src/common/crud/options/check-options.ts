@@ -25,8 +25,8 @@ import {
 } from './checks.js';
 import { ACTIONS, type AnyCrudOptions, BATCH_HANDLERS, HANDLERS } from './crud-options.js';
 
-/** First path segments of the service's own routes. */
-const RESERVED_PATHS = ['docs', 'health'];
+/** The paths of the service's own routes. */
+const OWN_PATH = /^(docs|health)(\/|$)/;
 
 /** A hundred years. Unit: days. */
 const MAX_DAYS = 36_500;
@@ -62,11 +62,11 @@ const isPath = matches(/^\w+(\.\w+)*$/);
 
 const isKey = matches(/^-?\w+(\.\w+)*$/);
 
-const hasDistinctFields = (keys: readonly string[]) =>
-  keys.length > 0 && new Set(keys.map((key) => key.replace(/^-/, ''))).size === keys.length;
-
-const isOrder = (keys: unknown) =>
-  isKey(keys) || (isListOf(keys, isKey) && hasDistinctFields(keys as readonly string[]));
+const isOrder = (keys: unknown) => {
+  if (!isListOf(keys, isKey)) return isKey(keys);
+  const fields = (keys as readonly string[]).map((key) => key.replace(/^-/, ''));
+  return fields.length > 0 && new Set(fields).size === fields.length;
+};
 
 const isScope = (fields: unknown) =>
   isPlainObject(fields) && Object.keys(fields).length > 0 && Object.values(fields).every(isFunction);
@@ -151,7 +151,6 @@ const OPTIONS: { readonly [Name in keyof Required<AnyCrudOptions>]: Check } = {
   routes: object(eachOf([...HANDLERS, ...BATCH_HANDLERS], object(ROUTE))),
 };
 
-/** In the order of messages. */
 const HOOKS = ['Create', 'Update', 'Del'].flatMap((verb) => [`before${verb}`, `after${verb}`]);
 
 const INJECTED = listOf(
@@ -174,8 +173,7 @@ function eachOf(names: readonly string[], check: Check): Checks {
 export function checkOptions(options: AnyCrudOptions, fail: Fail): void {
   requireEntity(options);
   checkMembers(options, 'CrudOptions', OPTIONS, fail, '');
-  checkPath(options, fail);
-  checkRoutes(options, fail);
+  checkTogether(options, fail);
 }
 
 /** Checks that there are options with an entity, which a cycle of imports may have left undefined. */
@@ -207,32 +205,24 @@ function checkHooks(hooks: unknown, where: string, fail: Fail): void {
   });
 }
 
-/** Checks the parameters of the path, with that of the parent. */
-function checkPath({ name, path = name, parent }: AnyCrudOptions, fail: Fail): void {
+/** Checks the path with its parameters, and that options for routes are only given if the routes exist. */
+function checkTogether(options: AnyCrudOptions, fail: Fail): void {
+  const { archive, disable = [], name, parent, path = name, routes = {} } = options;
   const parameters = [...path.split('/'), ':id'].filter((segment) => segment.startsWith(':'));
   const twice = parameters.find((parameter, i) => parameters.indexOf(parameter) < i);
-  failIf(fail, 'the path ', {
-    [`"${path}" is the service's own. Choose another path.`]: RESERVED_PATHS.includes(
-      path.split('/', 1)[0] ?? '',
-    ),
-    [`has the parameter "${twice}" twice, or it is that of the record. Give each a name of its own.`]:
-      twice !== undefined,
-    [`needs the parent's parameter. Write it like "posts/api/:${parent?.param}/${name}".`]:
-      parent && !parameters.includes(`:${parent.param}`),
-  });
-}
-
-/** Checks that options for routes are only given if the routes exist. */
-function checkRoutes(options: AnyCrudOptions, fail: Fail): void {
-  const { archive, disable = [], routes = {} } = options;
   const isThere = (handler: string) => {
     if (handler === 'bulk' || handler === 'import') return options[handler];
     const action = { list: 'get', restore: 'update' }[handler] ?? handler;
     return !(disable as readonly string[]).includes(action) && (handler !== 'restore' || archive);
   };
   const absent = Object.keys(routes).find((handler) => !isThere(handler));
-  if (absent === undefined) return;
-  fail(
-    `routes.${absent} changes a route that is not there. Remove it, or see disable, archive, bulk and import.`,
-  );
+  failIf(fail, '', {
+    [`the path "${path}" is the service's own. Choose another path.`]: OWN_PATH.test(path),
+    [`the path has the parameter "${twice}" twice, or it is that of the record. Give each a name of its own.`]:
+      twice !== undefined,
+    [`the path needs the parent's parameter. Write it like "posts/api/:${parent?.param}/${name}".`]:
+      parent && !parameters.includes(`:${parent.param}`),
+    [`routes.${absent} changes a route that is not there. Remove it, or see disable, archive, bulk and import.`]:
+      absent !== undefined,
+  });
 }

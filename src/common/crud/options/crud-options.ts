@@ -78,11 +78,7 @@ export interface CrudReference {
 
 /** Settings of lists and pages. */
 export interface CrudListOptions {
-  /**
-   * Whether a list without page parameters streams every record; if false, it returns the first page.
-   *
-   * @default true
-   */
+  /** Whether a list without page parameters streams every record; if false, it returns the first page. @default true */
   unpaged?: boolean;
   /** Maximum number of records per page; a larger limit is rejected. Unit: records. @default 100 */
   maxLimit?: number;
@@ -266,11 +262,7 @@ export interface CrudOptions<
   /** Filters, orders and searches that clients can use. @default newest first, without filters */
   query?: CrudQueryOptions<Entity>;
 
-  /**
-   * References to check, by the field that holds the identifier, such as `category` or `lines.product`.
-   *
-   * @default none
-   */
+  /** References to check, by the field that holds the identifier, such as `category` or `lines.product`. @default none */
   references?: Readonly<Record<string, CrudReference>>;
 
   /** Whether `POST <path>/bulk` carries out up to 1,000 writes in order, each as its own route would. @default false */

@@ -157,15 +157,11 @@ function matcherOf(operator: Exclude<Operator, 'exists'>, values: readonly unkno
 /** Maximum length of a text to look for inside another one. Unit: characters (Unicode code points). */
 const MAX_TEXT = 1_000;
 
-/** Letters with case are in the first two planes of Unicode. */
-const LAST_CASED = 0x1_ffff;
-
 const LETTER = /^\p{Changes_When_Casemapped}$/u;
 
 /** Every letter with case. Found at first use: it takes some milliseconds, which should not delay the start. */
 let letters: string | undefined;
 
-/** The patterns of those that were searched for. */
 const patterns = new Map<string, string>();
 
 /**
@@ -188,7 +184,8 @@ function escaped(character: string): string {
 
 /** A character class of the letters that differ from one only in case. */
 function anyCase(letter: string): string {
-  letters ??= Array.from({ length: LAST_CASED + 1 }, (_, point) => String.fromCodePoint(point))
+  // They are in the first two planes of Unicode.
+  letters ??= Array.from({ length: 0x2_0000 }, (_, point) => String.fromCodePoint(point))
     .filter((character) => LETTER.test(character))
     .join('');
   const pattern = patterns.get(letter) ?? `[${letters.match(new RegExp(letter, 'giu'))?.join('')}]`;

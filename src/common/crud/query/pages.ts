@@ -15,25 +15,15 @@ const CIPHER = 'aes-256-gcm';
 
 /** Lengths of the key, the nonce and the tag (NIST SP 800-38D). Unit: bytes. */
 const [KEY_BYTES, NONCE_BYTES, TAG_BYTES] = [32, 12, 16];
-const HEAD_BYTES = NONCE_BYTES + TAG_BYTES;
-
-/** The list that a cursor belongs to. */
-interface CursorList {
-  readonly resource: string;
-  readonly order: Order;
-  /** The scope and the conditions. */
-  readonly filter: StoreFilter;
-  /** Whether the query was sent in a body. */
-  readonly isBody: boolean;
-}
 
 /** The cursors of one list: encrypted positions. Clients can neither read or make one, nor use it for another list. */
 export class Cursors {
   private readonly binding: Buffer;
 
+  /** @param list with the scope and the conditions as its filter, and whether the query was sent in a body */
   constructor(
     private readonly key: InstallationKey,
-    private readonly list: CursorList,
+    private readonly list: { resource: string; order: Order; filter: StoreFilter; isBody: boolean },
   ) {
     const { resource, order, filter, isBody } = list;
     const parts = [resource, order.text, canonical(filter), ...(isBody ? ['body'] : [])];
@@ -56,7 +46,7 @@ export class Cursors {
   async read(parameter: string, text: string): Promise<Position> {
     const bytes = Buffer.from(text, 'base64url');
     // Decoding skips characters that are not in the alphabet.
-    const isWhole = bytes.length > HEAD_BYTES && bytes.toString('base64url') === text;
+    const isWhole = bytes.length > NONCE_BYTES + TAG_BYTES && bytes.toString('base64url') === text;
     const payload = isWhole ? await this.open(bytes) : undefined;
     if (!payload) {
       const where = this.list.isBody ? { pointer: toPointer([parameter]) } : { parameter };
@@ -76,12 +66,12 @@ export class Cursors {
 
   /** The content; undefined if it was not encrypted with the key, or for another list. */
   private openWith(key: Buffer, bytes: Buffer): Buffer | undefined {
-    const nonce = bytes.subarray(0, NONCE_BYTES);
+    const [nonce, rest] = [bytes.subarray(0, NONCE_BYTES), bytes.subarray(NONCE_BYTES)];
     const options = { authTagLength: TAG_BYTES };
     const decipher = createDecipheriv(CIPHER, keysOf(key).content, nonce, options).setAAD(this.binding);
-    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, HEAD_BYTES));
+    decipher.setAuthTag(rest.subarray(0, TAG_BYTES));
     try {
-      return Buffer.concat([decipher.update(bytes.subarray(HEAD_BYTES)), decipher.final()]);
+      return Buffer.concat([decipher.update(rest.subarray(TAG_BYTES)), decipher.final()]);
     } catch {
       return undefined;
     }
@@ -198,35 +188,31 @@ export class Page<Entity> {
   links(path: string, parameters: QueryParameters = {}): string {
     const { after, before, limit } = this.query;
     const kept = Object.entries(parameters).filter(([name]) => !PLACE.includes(name));
-    const isCursor = after !== undefined || before !== undefined;
-    return (isCursor ? this.cursorTargets() : this.offsetTargets())
-      .filter(([, , value]) => value !== undefined && value !== null)
-      .map(([rel, name, value]) => {
-        const entries = [[name, value], ['limit', limit], ...kept];
-        const query = entries.map((pair) => pair.map((text) => encodeURIComponent(String(text))).join('='));
-        return `<${path}?${query.join('&')}>; rel="${rel}"`;
-      })
+    const linkTo = (rel: string, parameter: string, value: unknown) => {
+      if (value === undefined || value === null) return [];
+      const entries = [[parameter, value], ['limit', limit], ...kept];
+      const query = entries.map((pair) => pair.map((text) => encodeURIComponent(String(text))).join('='));
+      return [`<${path}?${query.join('&')}>; rel="${rel}"`];
+    };
+    const { next, prev } = this.cursors ?? {};
+    if (after !== undefined || before !== undefined)
+      return [...linkTo('prev', 'before', prev), ...linkTo('next', 'after', next)].join(', ');
+    return Object.entries(this.offsets())
+      .flatMap(([rel, offset]) => linkTo(rel, 'offset', offset))
       .join(', ');
   }
 
-  private cursorTargets(): Target[] {
-    return [
-      ['prev', 'before', this.cursors?.prev],
-      ['next', 'after', this.cursors?.next],
-    ];
-  }
-
-  private offsetTargets(): Target[] {
+  /** The offsets of other pages, by their relation to this one; undefined if there is no such page. */
+  private offsets(): Readonly<Record<string, number | undefined>> {
     const { offset = 0, limit } = this.query;
-    const last =
-      this.count === undefined ? undefined : Math.max(0, Math.ceil(this.count / limit) - 1) * limit;
+    const last = this.count && Math.max(0, Math.ceil(this.count / limit) - 1) * limit;
     const hasNext = this.cursors ? this.cursors.next !== null : offset + limit < (this.count ?? 0);
-    return [
-      ['first', 'offset', 0],
-      ['prev', 'offset', offset > 0 ? Math.max(0, Math.min(offset - limit, last ?? offset)) : undefined],
-      ['next', 'offset', hasNext ? offset + limit : undefined],
-      ['last', 'offset', last],
-    ];
+    return {
+      first: 0,
+      prev: offset > 0 ? Math.max(0, Math.min(offset - limit, last ?? offset)) : undefined,
+      next: hasNext ? offset + limit : undefined,
+      last,
+    };
   }
 }
 
@@ -263,6 +249,3 @@ export function sharedPage<Entity extends object>(
 export function recordsOf<Entity>(page: Page<Entity>): readonly Entity[] {
   return (shared.get(page) as readonly Entity[] | undefined) ?? page.results;
 }
-
-/** A link relation, and the parameter that says where its page is; without a value if there is no such page. */
-type Target = readonly [rel: string, parameter: string, value: string | number | null | undefined];

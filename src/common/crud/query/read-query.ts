@@ -58,6 +58,15 @@ function operandOf(operator: string, text: string): unknown {
 /** Takes what is wrong with a parameter. */
 type Reject = (parameter: string, detail: string) => undefined;
 
+/** What a function reads. @throws ValidationError with everything that it has rejected */
+function strictly<T>(read: (reject: Reject) => T): T {
+  const violations: Violation[] = [];
+  const result = read((parameter, detail) => void violations.push({ parameter, detail }));
+  const [first, ...others] = violations;
+  if (first) throw new ValidationError([first, ...others]);
+  return result;
+}
+
 /**
  * Reads the query of a request strictly: the only way from a request to a filter.
  *
@@ -71,25 +80,23 @@ export function readQuery(
   const { query } = definition;
   const filters = filtersOf(kind, asksForArchived(raw) ? query : query.live);
   const known = parametersOf(kind, definition);
-  const violations: Violation[] = [];
-  const reject: Reject = (parameter, detail) => void violations.push({ parameter, detail });
-  const parameters: Record<string, string> = {};
-  const given = Object.entries(raw).flatMap(([name, text]) => {
-    const filter = filterNamed(filters, name);
-    if (filter) return [{ ...filter, name, text }];
-    if (known.includes(name)) parameters[name] = text;
-    else reject(name, errorMessages.unknownParameter(name, [...known, ...namesOf(filters)]));
-    return [];
+  return strictly((reject) => {
+    const parameters: Record<string, string> = {};
+    const given = Object.entries(raw).flatMap(([name, text]) => {
+      const filter = filterNamed(filters, name);
+      if (filter) return [{ ...filter, name, text }];
+      if (known.includes(name)) parameters[name] = text;
+      else reject(name, errorMessages.unknownParameter(name, [...known, ...namesOf(filters)]));
+      return [];
+    });
+    const reader = new ConditionReader(false);
+    const conditions = given.flatMap(({ field, operator, name, text }) => {
+      const operand = operandOf(operator, text);
+      return reader.read(field, operator, operand, name, (detail) => reject(name, detail) ?? []);
+    });
+    const read = readParameters(kind, parameters, definition, reject);
+    return { ...read, ...(conditions.length > 0 && { conditions }) };
   });
-  const reader = new ConditionReader(false);
-  const conditions = given.flatMap(({ field, operator, name, text }) => {
-    const operand = operandOf(operator, text);
-    return reader.read(field, operator, operand, name, (detail) => reject(name, detail) ?? []);
-  });
-  const read = readParameters(kind, parameters, definition, reject);
-  const [first, ...others] = violations;
-  if (first) throw new ValidationError([first, ...others]);
-  return { ...read, ...(conditions.length > 0 && { conditions }) };
 }
 
 /** Reads the parameters other than filters. */
@@ -217,16 +224,8 @@ function readPosition(
 export class PageQueryPipe implements PipeTransform<Record<string, unknown>, PagePosition | undefined> {
   /** @throws ValidationError if one is not a whole number within its bounds */
   transform(query: Record<string, unknown>): PagePosition | undefined {
-    const violations: Violation[] = [];
     const paging = { unpaged: true, maxLimit: PAGE_LIMITS.limit.maximum };
-    const position = readPosition(
-      query,
-      paging,
-      (parameter, detail) => void violations.push({ parameter, detail }),
-    );
-    const [first, ...others] = violations;
-    if (first) throw new ValidationError([first, ...others]);
-    return position;
+    return strictly((reject) => readPosition(query, paging, reject));
   }
 }
 
@@ -241,8 +240,8 @@ export function project<T extends object>(record: T, fields: readonly string[] |
 export function fieldsPipe(
   shown: readonly string[],
 ): PipeTransform<string | undefined, string[] | undefined> {
-  const reject: Reject = (parameter, detail) => {
-    throw new ValidationError([{ parameter, detail }]);
+  const { unknownFieldName } = errorMessages;
+  return {
+    transform: (text) => strictly((reject) => readNames('fields', text, shown, unknownFieldName, reject)),
   };
-  return { transform: (text) => readNames('fields', text, shown, errorMessages.unknownFieldName, reject) };
 }
