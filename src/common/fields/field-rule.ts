@@ -3,19 +3,7 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional, ValidateBy, ValidateNested } from 'class-validator';
 import { Type as TransformType } from 'class-transformer';
 import type { JsonSchema } from './json-schema.js';
-
-/** The kinds of values that a field can hold. */
-export type FieldKind =
-  | 'string'
-  | 'integer'
-  | 'number'
-  | 'decimal'
-  | 'boolean'
-  | 'timestamp'
-  | 'identifier'
-  | 'enum'
-  | 'nested'
-  | 'other';
+import type { FieldKind, ValueKind } from './kinds.js';
 
 /** Options of every field decorator. */
 export interface FieldOptions<Value = unknown> {
@@ -33,19 +21,15 @@ export interface ScalarOptions<Value = unknown> extends FieldOptions<Value> {
   default?: Value;
 }
 
-/** How values of a field are checked, documented and stored. */
-export interface FieldRule {
+/** How values of a field are checked, documented and stored. For nested classes, `schema` only says that a value is an object. */
+export interface FieldRule extends ValueKind {
   /** Name of the constraint, such as "isText". */
   readonly name: string;
   readonly kind: FieldKind;
-  /** Whether the field holds a list of that kind. */
-  readonly list: boolean;
-  /** Noun phrase for the accepted values, such as "true or false". */
-  readonly shape: string;
-  /** Noun phrase that says what the value must be; undefined if the value is accepted. */
-  rejection(value: unknown): string | undefined;
-  /** Schema of a value. For nested classes, it only says that the value is an object. */
-  readonly schema: JsonSchema;
+  /** Whether the field holds a list of that kind. @default false */
+  readonly list?: boolean;
+  /** Noun phrase that says what a rejected value must be. @default shape */
+  readonly shapeFor?: (value: unknown) => string;
   /** Mongoose type of one value or entry; absent for nested classes. */
   readonly storeType?: unknown;
   /** Whether Mongoose's `required` can be used: it also rejects empty strings. @default true */
@@ -59,8 +43,9 @@ export interface FieldRule {
 }
 
 /** A field of a class, as its decorators describe it. */
-export interface FieldDescription extends Pick<FieldRule, 'kind' | 'list' | 'reference' | 'values'> {
+export interface FieldDescription extends Pick<FieldRule, 'kind' | 'reference' | 'values'> {
   readonly name: string;
+  readonly list: boolean;
   /** Whether a create must contain it. */
   readonly required: boolean;
   /** The declaration, if a decorator of this package describes the field, and so its path in the store. */
@@ -83,10 +68,6 @@ export class FieldDeclaration {
     readonly options: ScalarOptions,
   ) {}
 
-  get optional(): boolean {
-    return this.options.optional === true || this.options.default !== undefined;
-  }
-
   /** The schema of the field's value, including its options. */
   get schema(): JsonSchema {
     const { description, example } = this.options;
@@ -102,42 +83,25 @@ export function documentedDefault(value: unknown): unknown {
   return ['string', 'number', 'boolean'].includes(typeof value) ? value : undefined;
 }
 
-/** What is particular to the rule of a single value. */
-type ScalarRule = Omit<FieldRule, 'list' | 'rejection'> & { accepts(value: unknown): boolean };
-
-/** The rule of a single value of which its shape says all. */
-export function scalarRule({ accepts, ...rule }: ScalarRule): FieldRule {
-  return { ...rule, list: false, rejection: (value) => (accepts(value) ? undefined : rule.shape) };
-}
-
-/** Makes the decorator of a single value of which its shape says all. */
-export function scalar(options: ScalarOptions, rule: ScalarRule): FieldDecorator {
-  return decoratorOf(scalarRule(rule), options);
-}
-
 /** Makes the decorator of a rule: validation, documentation, and the declaration that `fieldsOf` reads. */
-export function decoratorOf(rule: FieldRule, options: ScalarOptions): FieldDecorator {
+export function decoratorOf(options: ScalarOptions, rule: FieldRule): FieldDecorator {
   const declaration = new FieldDeclaration(rule, options);
-  const { nested, list } = rule;
-  const decorator = applyDecorators(
-    ValidateBy({
-      name: rule.name,
-      constraints: [declaration],
-      validator: {
-        validate: (value) => rule.rejection(value) === undefined,
-        defaultMessage: (args) => `"${args?.property}" must be ${rule.rejection(args?.value) ?? rule.shape}.`,
-      },
-    }),
-    ...(declaration.optional ? [IsOptional()] : []),
-    ...(nested ? [ValidateNested({ each: list }), TransformType(nested)] : []),
-    ApiProperty(documentationOf(declaration)),
-  );
-  return Object.assign(decorator, { rule });
-}
-
-function documentationOf({ rule, schema, optional }: FieldDeclaration): ApiPropertyOptions {
-  const { nested, list } = rule;
+  const { name, nested, list = false, accepts, shape, shapeFor } = rule;
+  const optional = options.optional === true || options.default !== undefined;
   // @nestjs/swagger treats a function as a class unless the function's name is "type".
   const type = nested ? { type: () => nested(), isArray: list, items: undefined } : {};
-  return { ...schema, ...type, required: !optional } as ApiPropertyOptions;
+  const decorator = applyDecorators(
+    ValidateBy({
+      name,
+      constraints: [declaration],
+      validator: {
+        validate: accepts,
+        defaultMessage: (args) => `"${args?.property}" must be ${shapeFor?.(args?.value) ?? shape}.`,
+      },
+    }),
+    ...(optional ? [IsOptional()] : []),
+    ...(nested ? [ValidateNested({ each: list }), TransformType(nested)] : []),
+    ApiProperty({ ...declaration.schema, ...type, required: !optional } as ApiPropertyOptions),
+  );
+  return Object.assign(decorator, { rule });
 }

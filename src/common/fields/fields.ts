@@ -52,7 +52,7 @@ function sourceOf(target: Type<object>, name: string, validations: ValidationMet
 type ReadField = Omit<FieldDescription, 'name' | 'required' | 'default'>;
 
 function declared(target: Type<object>, name: string, declaration: FieldDeclaration): ReadField {
-  const { kind, list, nested, reference, values } = declaration.rule;
+  const { kind, list = false, nested, reference, values } = declaration.rule;
   return {
     kind,
     list,

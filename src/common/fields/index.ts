@@ -9,11 +9,17 @@ export {
   type NumberOptions,
   type WholeNumberOptions,
 } from './numbers.js';
-export { type EnumValues, IsFlag, IsOneOf } from './enums.js';
-export { IsIdentifier, IsReference } from './identifiers.js';
+export { type EnumValues, parseTimestamp } from './kinds.js';
+export {
+  IsFlag,
+  IsIdentifier,
+  IsOneOf,
+  IsReference,
+  IsTimestamp,
+  type TimestampOptions,
+} from './single-values.js';
 export { IsListOf, IsNested, type ListOptions } from './nested.js';
 export { IsText, type TextOptions } from './is-text.js';
-export { IsTimestamp, parseTimestamp, type TimestampOptions } from './timestamps.js';
 export { exampleOf, type JsonSchema, nullable } from './json-schema.js';
 export { apiNamesOf, apiOptionsOf, isClass } from './metadata.js';
 export { isPlainObject, mergePatch } from './plain-object.js';

@@ -1,14 +1,14 @@
 import type { Type } from '@nestjs/common';
 import { TransformationType } from 'class-transformer';
 import { validate, type ValidationError as FieldError } from 'class-validator';
+import { Types } from 'mongoose';
 import { errorMessages, toPointer, ValidationError } from '../errors/index.js';
-import { isObjectId } from '../ids/index.js';
-import type { FieldDescription, FieldKind } from './field-rule.js';
+import type { FieldDescription } from './field-rule.js';
 import { fieldsOf } from './fields.js';
 import { isWellFormed } from './is-text.js';
-import { isPlainObject, plainLeaf } from './plain-object.js';
-import { type ReadClass, readClassOf, type ReadField } from './read-class.js';
-import { isTimestampDate, parseTimestamp, TIMESTAMP_SHAPE } from './timestamps.js';
+import { enumKind, KINDS, parseTimestamp, type ValueKind } from './kinds.js';
+import { isPlainObject } from './plain-object.js';
+import { partialClassOf, type ReadClass, type ReadField, wholeClassOf } from './read-class.js';
 
 /** Maximum number of violations in one response. */
 const MAX_VIOLATIONS = 50;
@@ -135,7 +135,7 @@ interface ReadContext {
 /** Makes an object of a class whose validators class-validator runs, from an object of a body. Nothing is coerced. */
 function readObject(type: Type<object>, body: Record<string, unknown>, context: ReadContext): object {
   const { isPartial, isMerged, extras, concealed, violations, made } = context;
-  const readClass = readClassOf(type, isPartial);
+  const readClass = isPartial ? partialClassOf(type) : wholeClassOf(type);
   const object = isPartial || isMerged ? readClass.empty() : fresh(readClass, extras);
   const prototype = isPartial ? Object.prototype : (type.prototype as object);
   made.push(() => Object.setPrototypeOf(object, prototype) as unknown);
@@ -235,6 +235,17 @@ function convertEntry({ source }: ReadField, raw: unknown, context: ReadContext)
   return undefined;
 }
 
+/** A value of code or of the store in the form that bodies have: identifiers and decimals are strings. */
+function plainLeaf({ kind, schema, list }: FieldDescription, value: unknown): unknown {
+  if (kind === 'other') return value;
+  if (value instanceof Types.ObjectId) return value.toHexString();
+  if (value instanceof Types.Decimal128) return value.toString();
+  const isTimestampText = kind === 'string' && (list ? schema.items : schema)?.format === 'date-time';
+  return isTimestampText && value instanceof Date && !Number.isNaN(value.getTime())
+    ? value.toISOString()
+    : value;
+}
+
 /** Names with a special meaning for libraries that copy objects. */
 const HARMFUL = new Set(['__proto__', 'constructor', 'prototype']);
 
@@ -263,42 +274,23 @@ function openValueViolations(value: unknown, context: ReadContext, name: string,
   }
 }
 
-/** What the values of each kind are, for messages, and whether a value is one. */
-const KINDS: Readonly<
-  Record<FieldKind, { shape: string; fits: (value: unknown, choices?: readonly unknown[]) => boolean }>
-> = {
-  string: { shape: 'a string', fits: (value) => typeof value === 'string' },
-  decimal: { shape: 'a decimal string', fits: (value) => typeof value === 'string' },
-  integer: { shape: 'a whole number', fits: Number.isInteger },
-  // JSON can write numbers that are too large for a double, such as 1e999.
-  number: { shape: 'a number', fits: Number.isFinite },
-  boolean: { shape: 'true or false', fits: (value) => typeof value === 'boolean' },
-  timestamp: { shape: TIMESTAMP_SHAPE, fits: isTimestampDate },
-  identifier: { shape: 'an identifier of 24 hexadecimal digits', fits: isObjectId },
-  enum: { shape: 'one of ', fits: (value, choices) => choices?.includes(value) !== false },
-  nested: { shape: 'an object', fits: isPlainObject },
-  other: { shape: 'a value', fits: () => true },
-};
-
 /**
  * A message about a value that is not of its field's kind, which plain decorators may accept and the store would convert:
  * `@IsString({ each: true })` accepts a string for a list.
  */
 function kindViolation({ source }: ReadField, value: unknown): string | undefined {
-  const { name, list, kind, values, declaration } = source;
+  const { name, list, kind, values = [], declaration } = source;
   // A field decorator has its own message for everything that it rejects.
   if (declaration) return undefined;
   const entries: unknown[] = list && Array.isArray(value) ? value : [value];
   const hasMalformedText = entries.some((entry) => typeof entry === 'string' && !isWellFormed(entry));
   // Values without a class were checked when they were read.
   if (hasMalformedText && kind !== 'other') return fieldMessages.malformedText(name);
-  const choices = kind === 'enum' ? values?.map((one) => JSON.stringify(one)).join(', ') : '';
-  const shape = KINDS[kind].shape + (choices ?? '');
-  const fits = (entry: unknown) => KINDS[kind].fits(entry, values);
-  if (!list) return fits(value) ? undefined : fieldMessages.wrongShape(name, shape);
-  if (!Array.isArray(value)) return fieldMessages.wrongShape(name, 'an array');
+  const { shape, accepts }: ValueKind = kind === 'enum' ? enumKind(values) : KINDS[kind];
+  if (!list) return accepts(value) ? undefined : errorMessages.wrongType(name, shape);
+  if (!Array.isArray(value)) return errorMessages.wrongType(name, 'an array');
   if (entries.some((entry) => entry === null || entry === undefined)) return fieldMessages.nullInList(name);
-  return entries.every(fits) ? undefined : fieldMessages.wrongShape(name, `an array, each entry ${shape}`);
+  return entries.every(accepts) ? undefined : errorMessages.wrongType(name, `an array, each entry ${shape}`);
 }
 
 /** What the author says of a value of another kind, with class-validator's names for its parts. */
@@ -341,7 +333,6 @@ export function shorten(name: string): string {
 
 /** Messages about fields that no decorator's own message covers. */
 const fieldMessages = {
-  wrongShape: (name: string, shape: string) => `"${name}" must be ${shape}.`,
   malformedText: (name: string) => `"${name}" must be well-formed Unicode, without lone surrogates.`,
   notFinite: (name: string) => `"${name}" must not hold a number beyond the range of a double.`,
   nulInName: (name: string) => `"${name}" must not hold a name with the character U+0000.`,

@@ -1,4 +1,4 @@
-import { decoratorOf, type FieldDecorator, type FieldRule, type ScalarOptions } from './field-rule.js';
+import { decoratorOf, type FieldDecorator, type ScalarOptions } from './field-rule.js';
 import type { JsonSchema } from './json-schema.js';
 
 /** Options of `IsText`. Unit of the lengths: characters (Unicode code points). */
@@ -14,26 +14,24 @@ export interface TextOptions extends ScalarOptions<string> {
 
 /** A string of well-formed Unicode within its bounds; never coerced. */
 export function IsText(options: TextOptions): FieldDecorator {
-  const rule: FieldRule = {
+  const { min = 0, max, countsOuterSpace = true, maxTotal = Infinity } = options;
+  const shape = textShape(options);
+  const hasShape = (value: unknown): value is string => {
+    if (typeof value !== 'string' || !isWellFormed(value)) return false;
+    const length = lengthOf(countsOuterSpace ? value : value.trim());
+    return length >= min && length <= max;
+  };
+  const total = `a string of at most ${maxTotal} characters, counting white space around it`;
+  return decoratorOf(options, {
     name: 'isText',
     kind: 'string',
-    list: false,
-    shape: textShape(options),
-    rejection: (value) => textRejection(value, options),
+    shape,
+    accepts: (value) => hasShape(value) && lengthOf(value) <= maxTotal,
+    shapeFor: (value) => (hasShape(value) ? total : shape),
     schema: { type: 'string', ...textSchema(options) },
     storeType: String,
-    storeRequired: (options.min ?? 0) > 0,
-  };
-  return decoratorOf(rule, options);
-}
-
-function textRejection(value: unknown, bounds: TextOptions): string | undefined {
-  const { min = 0, max, countsOuterSpace = true, maxTotal = Infinity } = bounds;
-  if (typeof value !== 'string' || !isWellFormed(value)) return textShape(bounds);
-  const length = lengthOf(countsOuterSpace ? value : value.trim());
-  if (length < min || length > max) return textShape(bounds);
-  if (lengthOf(value) <= maxTotal) return undefined;
-  return `a string of at most ${maxTotal} characters, counting white space around it`;
+    storeRequired: min > 0,
+  });
 }
 
 function textShape({ min = 0, max, countsOuterSpace = true }: TextOptions): string {

@@ -1,13 +1,7 @@
 import type { Type } from '@nestjs/common';
-import {
-  decoratorOf,
-  type FieldDecorator,
-  type FieldOptions,
-  type FieldRule,
-  scalarRule,
-} from './field-rule.js';
+import { decoratorOf, type FieldDecorator, type FieldOptions, type FieldRule } from './field-rule.js';
 import { withTextExample } from './json-schema.js';
-import { isPlainObject } from './plain-object.js';
+import { KINDS } from './kinds.js';
 
 /** Options of `IsListOf`. */
 export interface ListOptions extends FieldOptions<unknown[]> {
@@ -32,18 +26,18 @@ export function IsListOf(of: (() => Type<object>) | FieldDecorator, options: Lis
     throw new Error('IsListOf takes a class or the decorator of a single value, not of a list.');
   const count = min > 0 ? `${min} to ${max}` : `at most ${max}`;
   const shape = `an array of ${count}${unique ? ' distinct' : ''} entries, each ${entry.shape}`;
-  const accepts = (value: unknown) =>
-    Array.isArray(value) &&
-    value.length >= min &&
-    value.length <= max &&
-    Array.from(value as unknown[]).every((item) => entry.rejection(item) === undefined) &&
-    (!unique || areDistinct(value, entry));
-  const rule: FieldRule = {
+  return decoratorOf(options, {
     ...entry,
     name: 'isListOf',
     list: true,
     shape,
-    rejection: (value) => (accepts(value) ? undefined : shape),
+    shapeFor: () => shape,
+    accepts: (value) =>
+      Array.isArray(value) &&
+      value.length >= min &&
+      value.length <= max &&
+      Array.from(value as unknown[]).every(entry.accepts) &&
+      (!unique || areDistinct(value, entry)),
     schema: withTextExample({
       type: 'array',
       items: entry.schema,
@@ -52,8 +46,7 @@ export function IsListOf(of: (() => Type<object>) | FieldDecorator, options: Lis
       ...(unique && { uniqueItems: true }),
     }),
     storeRequired: true,
-  };
-  return decoratorOf(rule, options);
+  });
 }
 
 /** Whether all entries differ as JSON. Identifiers are compared ignoring case. */
@@ -64,17 +57,10 @@ function areDistinct(entries: readonly unknown[], { kind }: FieldRule): boolean 
 }
 
 function objectRule(nested: () => Type<object>): FieldRule {
-  return scalarRule({
-    name: 'isNested',
-    kind: 'nested',
-    shape: 'an object',
-    accepts: isPlainObject,
-    schema: { type: 'object' },
-    nested,
-  });
+  return { ...KINDS.nested, name: 'isNested', kind: 'nested', nested };
 }
 
 /** A nested object with the fields of a class, checked as strictly as the body itself. */
 export function IsNested(type: () => Type<object>, options: FieldOptions<object> = {}): FieldDecorator {
-  return decoratorOf(objectRule(type), options);
+  return decoratorOf(options, objectRule(type));
 }

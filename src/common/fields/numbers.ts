@@ -1,5 +1,5 @@
 import { Schema, Types } from 'mongoose';
-import { type FieldDecorator, type ScalarOptions, scalar } from './field-rule.js';
+import { decoratorOf, type FieldDecorator, type ScalarOptions } from './field-rule.js';
 
 /** Options of `IsNumber`. */
 export interface NumberOptions extends ScalarOptions<number> {
@@ -12,7 +12,7 @@ export interface NumberOptions extends ScalarOptions<number> {
 /** A finite JSON number (IEEE 754 double); never coerced from a string. */
 export function IsNumber(options: NumberOptions = {}): FieldDecorator {
   const { min, max } = options;
-  return scalar(options, {
+  return decoratorOf(options, {
     name: 'isFiniteNumber',
     kind: 'number',
     shape: `a number${rangeShape(min, max)}`,
@@ -49,7 +49,7 @@ export interface WholeNumberOptions extends ScalarOptions<number> {
 /** A JSON number without a fraction; never coerced from a string. */
 export function IsWholeNumber(options: WholeNumberOptions = {}): FieldDecorator {
   const { min, max } = options;
-  return scalar(options, {
+  return decoratorOf(options, {
     name: 'isWholeNumber',
     kind: 'integer',
     shape: `a whole number${rangeShape(min, max)}`,
@@ -94,7 +94,7 @@ export function IsDecimal(options: DecimalOptions): FieldDecorator {
       (max === undefined || unscaled(text) <= unscaled(String(max)))
     );
   };
-  return scalar(options, {
+  return decoratorOf(options, {
     name: 'isExactDecimal',
     kind: 'decimal',
     shape,

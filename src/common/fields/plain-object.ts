@@ -1,6 +1,3 @@
-import { Types } from 'mongoose';
-import type { FieldDescription } from './field-rule.js';
-
 /** Whether a value is an object with members, rather than an array, a date or a BSON value. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
@@ -19,15 +16,4 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
     else if (value !== undefined) merged.set(name, mergePatch(merged.get(name), value));
   }
   return Object.fromEntries(merged);
-}
-
-/** A value of code or of the store in the form that bodies have: identifiers and decimals are strings. */
-export function plainLeaf({ kind, schema, list }: FieldDescription, value: unknown): unknown {
-  if (kind === 'other') return value;
-  if (value instanceof Types.ObjectId) return value.toHexString();
-  if (value instanceof Types.Decimal128) return value.toString();
-  const isTimestampText = kind === 'string' && (list ? schema.items : schema)?.format === 'date-time';
-  return isTimestampText && value instanceof Date && !Number.isNaN(value.getTime())
-    ? value.toISOString()
-    : value;
 }

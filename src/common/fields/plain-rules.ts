@@ -1,10 +1,9 @@
 import type { Type } from '@nestjs/common';
 import * as validators from 'class-validator';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
-import { enumSchema, type EnumValues, enumValuesOf } from './enums.js';
-import type { FieldDescription, FieldKind } from './field-rule.js';
-import { IDENTIFIER_SCHEMA } from './identifiers.js';
+import type { FieldDescription } from './field-rule.js';
 import { type JsonSchema, withTextExample } from './json-schema.js';
+import { enumKind, type EnumValues, enumValuesOf, type FieldKind, KINDS } from './kinds.js';
 import { designTypeOf, isClass, isConditional, transformTypeOf } from './metadata.js';
 
 /** The keywords that a constraint adds to a schema, by the arguments of its decorator, in their order. */
@@ -18,7 +17,7 @@ interface PlainRule {
 
 const rule = (kind: FieldKind, keywords?: Keywords): PlainRule => ({ kind, keywords });
 const format = (name: string) => rule('string', () => ({ format: name }));
-const choice = rule('enum', ([choices]) => enumSchema(enumValuesOf(choices as EnumValues)));
+const choice = rule('enum', ([choices]) => enumKind(enumValuesOf(choices as EnumValues)).schema);
 const open = rule('other', () => ({ type: 'object', additionalProperties: true }));
 
 /** The keywords of constraints for a list as a whole. */
@@ -83,21 +82,8 @@ export const PLAIN_RULES: Readonly<Record<string, PlainRule>> = {
 /** Whether a constraint is one of class-validator's own, rather than the author's. */
 export const isPlainRule = (name: string) => name in PLAIN_RULES || name in LIST_RULES;
 
-/** The schema of each kind, from the most to the least specific: `@IsString() @IsEnum()` is an enum. */
-const SCHEMAS: Readonly<Partial<Record<FieldKind, JsonSchema>>> = {
-  nested: { type: 'object' },
-  enum: {},
-  identifier: IDENTIFIER_SCHEMA,
-  timestamp: { type: 'string', format: 'date-time' },
-  integer: { type: 'integer' },
-  number: { type: 'number' },
-  boolean: { type: 'boolean' },
-  string: { type: 'string' },
-  other: {},
-};
-
 /** The kinds of fields that only their TypeScript types describe. */
-const KINDS = new Map<unknown, FieldKind>([
+const KINDS_OF_TYPES = new Map<unknown, FieldKind>([
   [String, 'string'],
   [Number, 'number'],
   [Boolean, 'boolean'],
@@ -108,8 +94,8 @@ const KINDS = new Map<unknown, FieldKind>([
 export function schemaOfType(type: unknown): JsonSchema | undefined {
   // JSON has no such numbers: they are strings in every response.
   if (type === BigInt) return { type: 'string', pattern: '^-?\\d+$' };
-  const kind = KINDS.get(type);
-  return kind && SCHEMAS[kind];
+  const kind = KINDS_OF_TYPES.get(type);
+  return kind && KINDS[kind].schema;
 }
 
 function isScalar(value: unknown): value is string | number | boolean {
@@ -158,8 +144,8 @@ function kindOf(
   transformType: unknown,
 ): FieldKind {
   const kinds = rules.map((validation) => PLAIN_RULES[constraintOf(validation)]?.kind);
-  const found = (Object.keys(SCHEMAS) as FieldKind[]).find((kind) => kinds.includes(kind));
-  return found ?? KINDS.get(transformType === Date ? Date : designType) ?? 'other';
+  const found = (Object.keys(KINDS) as FieldKind[]).find((kind) => kinds.includes(kind));
+  return found ?? KINDS_OF_TYPES.get(transformType === Date ? Date : designType) ?? 'other';
 }
 
 function schemaOfRules(
@@ -168,7 +154,7 @@ function schemaOfRules(
   designType: unknown,
 ): JsonSchema {
   const said = keywordsOf(rules, (name) => PLAIN_RULES[name]?.keywords);
-  const schema = { ...(kind === 'other' ? schemaOfType(designType) : SCHEMAS[kind]), ...said };
+  const schema = { ...(kind === 'other' ? schemaOfType(designType) : KINDS[kind].schema), ...said };
   const isNotEmpty = rules.some((validation) => constraintOf(validation) === 'isNotEmpty');
   if (isNotEmpty && schema.type === 'string' && !schema.enum && !schema.format) schema.minLength ??= 1;
   return kind === 'integer' ? wholeBounds(schema) : schema;

@@ -5,7 +5,7 @@ import { getMetadataStorage, IsOptional } from 'class-validator';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
 import { FieldDeclaration, type FieldDescription } from './field-rule.js';
 import { sourcesOf } from './fields.js';
-import { isConditional, validationsOf } from './metadata.js';
+import { isConditional, oncePerClass, validationsOf } from './metadata.js';
 import { constraintOf, isPlainRule, PLAIN_RULES } from './plain-rules.js';
 
 /** How a field of a body is read. */
@@ -26,15 +26,10 @@ export interface ReadClass {
   empty(): object;
 }
 
-const [whole, partial] = [new WeakMap<Type<object>, ReadClass>(), new WeakMap<Type<object>, ReadClass>()];
+export const wholeClassOf = oncePerClass((type) => makeReadClass(type, false));
 
-/** @param isPartial whether every field is optional, whatever its conditions: a part of a body is read */
-export function readClassOf(type: Type<object>, isPartial: boolean): ReadClass {
-  const known = isPartial ? partial : whole;
-  const made = known.get(type) ?? makeReadClass(type, isPartial);
-  known.set(type, made);
-  return made;
-}
+/** The same, where every field is optional, whatever its conditions: a part of a body is read. */
+export const partialClassOf = oncePerClass((type) => makeReadClass(type, true));
 
 /** Validators run as they are written: field decorators, class-validator's, and those of the author, who count on both. */
 function makeReadClass(type: Type<object>, isPartial: boolean): ReadClass {

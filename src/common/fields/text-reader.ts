@@ -1,8 +1,8 @@
 import type { Type } from '@nestjs/common';
 import { ValidationError } from '../errors/index.js';
-import type { FieldDescription, FieldKind } from './field-rule.js';
-import { fieldsOf } from './fields.js';
+import type { FieldDescription } from './field-rule.js';
 import { InputReader } from './input-reader.js';
+import type { FieldKind } from './kinds.js';
 
 /** A number as JSON writes it (RFC 8259, section 6), with leading zeros. */
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -21,7 +21,7 @@ export class TextReader<T extends object> {
 
   /** @param isSpaced whether there may be spaces around the commas of a list, as in a header (RFC 9110, section 5.6.1) */
   constructor(
-    private readonly type: Type<T>,
+    type: Type<T>,
     private readonly isSpaced = false,
   ) {
     this.reader = new InputReader(type);
@@ -29,7 +29,7 @@ export class TextReader<T extends object> {
 
   /** @param textOf the text that was sent under a name. @throws ValidationError that lists each violation with its name */
   async read(textOf: (name: string) => string | undefined): Promise<T> {
-    const values = fieldsOf(this.type).flatMap((field) => {
+    const values = this.reader.fields.flatMap((field) => {
       const text = textOf(field.name);
       return text === undefined ? [] : [[field.name, valueOf(field, text, this.isSpaced)] as const];
     });
