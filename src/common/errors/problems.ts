@@ -153,41 +153,40 @@ const MAX_MESSAGES = 50;
 
 /** A Nest exception that your own code threw. Clients see its status and text. */
 export function featureError(exception: HttpException): DomainError {
-  const [response, status] = [exception.getResponse(), exception.getStatus()];
-  const errors = messagesOf(response).map(toViolation);
+  const status = exception.getStatus();
+  const title = STATUS_CODES[status] ?? `Status ${status}`;
+  const { code, detail, message, retryAfter } = bodyOf(exception);
+  // A `ValidationPipe` lists all its violations in `message`; every other exception has one text.
+  const messages: unknown[] = Array.isArray(message) ? message.slice(0, MAX_MESSAGES) : [];
+  const errors = messages.map((one) => toViolation(String(one)));
   const [first] = errors;
-  const code = first && status === 400 ? 'VALIDATION_FAILED' : codeOf(exception);
-  const detail = first
-    ? errorMessages.validationFailed(errors.length, first.detail)
-    : textOf(response, status);
-  return new DomainError(code, detail, {
-    cause: exception,
-    errors: first && errors,
-    headers: headersOf(response, status),
-    status,
-    title: code === 'VALIDATION_FAILED' ? undefined : titleOf(status),
-  });
+  const text = [detail, message].find((one): one is string => typeof one === 'string' && one !== '');
+  const isInvalid = first !== undefined && status === 400;
+  return new DomainError(
+    isInvalid ? 'VALIDATION_FAILED' : codeOf(code, exception.constructor.name, title),
+    first ? errorMessages.validationFailed(errors.length, first.detail) : (text ?? title),
+    {
+      cause: exception,
+      errors: first && errors,
+      headers: headersOf(status, retryAfter),
+      status,
+      title: isInvalid ? undefined : title,
+    },
+  );
 }
 
-/** A `ValidationPipe` lists all its violations in `message`; every other exception has one text. */
-function messagesOf(response: string | object): string[] {
-  const message: unknown = memberOf(response, 'message');
-  return Array.isArray(message) ? message.slice(0, MAX_MESSAGES).map(String) : [];
+/** What an exception says of itself. In JavaScript it may have no body, whatever its type says. */
+function bodyOf(exception: HttpException): Record<string, unknown> {
+  const response: unknown = exception.getResponse();
+  if (typeof response === 'string') return { message: response };
+  // An `Error` in place of a body is a cause, whose text may come from anywhere.
+  return response instanceof Error ? {} : (Object(response) as Record<string, unknown>);
 }
 
-/** An `Error` in place of a body is a cause, whose text may come from anywhere. */
-function textOf(response: string | object, status: number): string {
-  if (typeof response === 'string') return response || titleOf(status);
-  const texts = [memberOf(response, 'detail'), memberOf(response, 'message')];
-  return texts.find((text): text is string => typeof text === 'string' && text !== '') ?? titleOf(status);
-}
-
-function codeOf(exception: HttpException): ProblemCode {
-  const named: unknown = memberOf(exception.getResponse(), 'code');
+function codeOf(named: unknown, className: string, title: string): ProblemCode {
   if (typeof named === 'string' && CODE.test(named)) return named;
-  const { name } = exception.constructor;
-  const ofClass = name === 'HttpException' ? '' : toCode(name.replace(/(Exception|Error)$/, ''));
-  return CODE.test(ofClass) ? ofClass : toCode(titleOf(exception.getStatus()));
+  const ofClass = className === 'HttpException' ? '' : toCode(className.replace(/(Exception|Error)$/, ''));
+  return CODE.test(ofClass) ? ofClass : toCode(title);
 }
 
 /** "NotFound" and "Not Found" are NOT_FOUND, "I'm a Teapot" is IM_A_TEAPOT. */
@@ -199,22 +198,12 @@ function toCode(words: string): string {
     .toUpperCase();
 }
 
-function titleOf(status: number): string {
-  return STATUS_CODES[status] ?? `Status ${status}`;
-}
-
-function headersOf(response: string | object, status: number): Record<string, string> | undefined {
+function headersOf(status: number, retryAfter: unknown): Record<string, string> | undefined {
   // RFC 9110, section 15.5.2: a 401 must say how to authenticate.
   if (status === 401) return { 'WWW-Authenticate': 'Bearer' };
-  const said = Number(memberOf(response, 'retryAfter') ?? Number.NaN);
+  const said = Number(retryAfter ?? Number.NaN);
   const isSaid = [429, 503].includes(status) && said >= 0 && said < Infinity;
   return isSaid ? { 'Retry-After': String(Math.ceil(said)) } : undefined;
-}
-
-/** In JavaScript, an exception may have no body, whatever its type says. */
-function memberOf(response: unknown, name: string): unknown {
-  if (typeof response !== 'object' || response === null || response instanceof Error) return undefined;
-  return (response as Record<string, unknown>)[name];
 }
 
 /** The beginning of a message of class-validator: `items.0.each value in tags must be a string` is about `items.0.tags`. */
