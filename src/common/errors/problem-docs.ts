@@ -63,13 +63,10 @@ export class ProblemBody {
 export type Problem = ProblemBody;
 
 /** The result of a line of a stream, if it is an error. */
-class LineProblemBody extends ProblemBody {
+export class LineProblemBody extends ProblemBody {
   @ApiProperty({ type: 'integer', minimum: 1, description: 'Number of the line, from 1', example: 1 })
   line!: number;
 }
-
-/** The class and schema of the error of a line. */
-export const LINE_PROBLEM = LineProblemBody;
 
 /** Reference to the schema of every error body. */
 export const PROBLEM_SCHEMA = { $ref: getSchemaPath(ProblemBody) };

@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Type } from '@nestjs/common';
 import { getSchemaPath, PartialType } from '@nestjs/swagger';
-import { fieldAt, fieldsOf, type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
+import { type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { KIND } from '../definition/kinds.js';
-import { nodesOf } from '../definition/schema-paths.js';
 import { onceFieldsOf } from '../routes/routes.js';
-import { whereClass } from './query-body.js';
-import { fieldSchema, ID_SCHEMA, recordSchema, shownPart, viewSchema } from './record-schema.js';
+import { whereClass } from './parameters.js';
+import { fieldSchema, ID_SCHEMA, recordSchema, viewSchema } from './record-schema.js';
 import { anyOf, asUnion, CreatedResult, refTo, schemaClass } from './schema-class.js';
 
 /** The classes that name the schemas of a resource in the document. */
@@ -40,7 +39,7 @@ export function createClasses(definition: CrudDefinition): CrudClasses {
   const record = schemaClass(label, schema, view);
   const read = readOf(record, schema);
   const kinds = inputs.map(([kind, input]) => {
-    const shown = kindSchema(schema, input, definition);
+    const shown = recordSchema(definition, input);
     const ofKind = schemaClass(nameOfKind(label, kind), shown);
     const own = Object.entries(expanded).filter(([name]) => name in (shown.properties ?? {}));
     return { kind, shown, record: ofKind, read: readOf(ofKind, shown, Object.fromEntries(own)) };
@@ -87,26 +86,6 @@ function ofAnyKind(whole: JsonSchema, kinds: readonly JsonSchema[]): JsonSchema 
     return [name, name === KIND || distinct.length < 2 ? schema : { anyOf: distinct }] as const;
   });
   return { ...whole, properties: Object.fromEntries(properties) };
-}
-
-/** The schema of the records of one kind: without the fields of others, and with those that it requires. */
-function kindSchema(
-  whole: JsonSchema,
-  type: Type<object>,
-  { entity, fieldRules, inputs, schema: stored }: CrudDefinition,
-): JsonSchema {
-  const own = new Map(fieldsOf(type).map((field) => [field.name, field]));
-  const isOfOthers = (name: string) =>
-    !own.has(name) && fieldsOf(inputs.create).some((one) => one.name === name);
-  const shown = Object.entries(whole.properties ?? {}).filter(([name]) => !isOfOthers(name));
-  const properties = shown.map(([name, schema]) => {
-    const field = fieldAt(entity, name) ? undefined : own.get(name);
-    return [name, field ? shownPart(field.schema, nodesOf(stored).get(name)) : schema];
-  });
-  const required = shown
-    .map(([name]) => name)
-    .filter((name) => whole.required?.includes(name) || (own.get(name)?.required && !fieldRules.has(name)));
-  return { ...whole, properties: Object.fromEntries(properties) as JsonSchema['properties'], required };
 }
 
 /** Reference to the schema of a resource's records, or to those of its kinds, in a document that has its routes. */

@@ -1,5 +1,17 @@
 import { applyDecorators, RequestMethod, type Type } from '@nestjs/common';
-import { ApiExcludeEndpoint, type ParameterObject, type SecurityRequirementObject } from '@nestjs/swagger';
+import {
+  ApiBody,
+  ApiConsumes,
+  ApiExcludeEndpoint,
+  ApiExtraModels,
+  ApiOperation,
+  ApiResponse,
+  type ApiResponseOptions,
+  ApiSecurity,
+  type ParameterObject,
+  type ResponseObject,
+  type SecurityRequirementObject,
+} from '@nestjs/swagger';
 import { ApiProblems, ApiProblemsOf, type ErrorCode, LOAD_ERRORS } from '../../errors/index.js';
 import { MERGE_PATCH_TYPE, NDJSON_TYPE } from '../../http/index.js';
 import { type IsolationFields, isOpen, needsToken } from '../../tenancy/index.js';
@@ -22,19 +34,27 @@ import {
   takesInput,
 } from '../routes/routes.js';
 import { type CrudClasses, createClasses } from './create-classes.js';
-import { documented, type Operation } from './decorators.js';
 import {
+  documentParameter,
   idParameter,
   IDEMPOTENCY_KEY,
   IF_MATCH,
   IF_NONE_MATCH,
   ofField,
   PREFER,
+  queryBody,
   readParameters,
 } from './parameters.js';
-import { queryBody } from './query-body.js';
-import { bulkOperation, headersOf, importOperation, NOT_MODIFIED, successOf, takesKey } from './responses.js';
-import { anyOf, documentedClass, refTo, schemaClass } from './schema-class.js';
+import {
+  bulkExchange,
+  type Exchange,
+  headersOf,
+  importExchange,
+  NOT_MODIFIED,
+  successOf,
+  takesKey,
+} from './responses.js';
+import { anyOf, documentedClass, modelsOf, refTo, schemaClass } from './schema-class.js';
 
 /** Everything that the OpenAPI document says about a route, as decorators of its handler. */
 export function documentRoute(
@@ -46,24 +66,25 @@ export function documentRoute(
   // OpenAPI before 3.2 has no such operation.
   if (RequestMethod[route.method] === 'QUERY') return [ApiExcludeEndpoint()];
   const isolation = isolationOfHandler(resource, route.handler);
+  const parameters = [
+    ...pathParameters(route, definition),
+    ...queryParameters(route, definition),
+    ...headerParameters(route, definition),
+  ];
+  const security = [...securityOfArchive(route, definition), ...securityOf(definition, isolation)];
+  const contentTypes = contentTypesOf(route);
+  const input = bodyOf(route, definition, classes);
+  const { body = input.body, models, response } = resultOf(route, resource, classes);
+  const headers = { ...response.headers, ...headersOf(route, definition) };
   return [
-    documented({
-      operationId: `${definition.name}_${route.handler}`,
-      summary: route.summary(definition),
-      parameters: [
-        ...pathParameters(route, definition),
-        ...queryParameters(route, definition),
-        ...headerParameters(route, definition),
-      ],
-      security: [...securityOfArchive(route, definition), ...securityOf(definition, isolation)],
-      ...(takesIfNoneMatch(route, definition) && { responses: NOT_MODIFIED }),
-    }),
-    documented(bodyOf(route, definition, classes)),
-    documented({ ...resultOf(route, resource, classes), headers: headersOf(route, definition) }),
-    ApiProblemsOf(
-      { label: definition.label, contentTypes: contentTypesOf(route) },
-      ...problemsOf(route, definition, isolation),
-    ),
+    ApiOperation({ operationId: `${definition.name}_${route.handler}`, summary: route.summary(definition) }),
+    ...parameters.map(documentParameter),
+    ...security.map((requirement) => ApiSecurity(requirement)),
+    ApiExtraModels(...[...input.models, ...models].flatMap(modelsOf)),
+    ...(body ? [ApiConsumes(...contentTypes.toSorted()), ApiBody({ required: true, ...body })] : []),
+    ...(takesIfNoneMatch(route, definition) ? [ApiResponse(NOT_MODIFIED)] : []),
+    ApiResponse({ ...response, headers, status: route.status } as ApiResponseOptions),
+    ApiProblemsOf({ label: definition.label, contentTypes }, ...problemsOf(route, definition, isolation)),
   ];
 }
 
@@ -86,7 +107,7 @@ export function documentationOf(options: AnyCrudOptions): (handler: CrudHandler)
 
 /** Names the scheme by which callers are known, as far as it is known itself. */
 export function documentSecurity(definition: CrudDefinition, fields: IsolationFields): MethodDecorator[] {
-  return [documented({ security: securityOf(definition, fields) })];
+  return securityOf(definition, fields).map((requirement) => ApiSecurity(requirement));
 }
 
 /** Name of the security scheme of tokens, as Nest's `addBearerAuth` calls it. */
@@ -148,17 +169,20 @@ function takesIfNoneMatch(route: Route, definition: CrudDefinition): boolean {
   return route.kind === 'get' || (route.method === RequestMethod.GET && returnsRecord(route, definition));
 }
 
-function bodyOf(route: Route, definition: CrudDefinition, classes: CrudClasses): Operation {
+function bodyOf(
+  route: Route,
+  definition: CrudDefinition,
+  classes: CrudClasses,
+): Pick<Exchange, 'body' | 'models'> {
   const { body, consumes } = route;
-  const types = contentTypesOf(route).toSorted();
-  if (consumes !== undefined) return { body: { types, schema: {} } };
-  if (body === 'query') return { body: queryBody(definition, classes.where), models: [classes.where] };
+  if (consumes !== undefined) return { models: [], body: { schema: {} } };
+  if (body === 'query') return { models: [classes.where], body: queryBody(definition, classes.where) };
   const type = bodyClassOf(route, definition, classes);
-  if (!type) return {};
+  if (!type) return { models: [] };
   const isPatch = body === 'update' || body instanceof Shape;
   return {
     models: [type],
-    body: { types, schema: refTo(type), ...(isPatch && { description: PATCH_DESCRIPTION }) },
+    body: { schema: refTo(type), ...(isPatch && { description: PATCH_DESCRIPTION }) },
   };
 }
 
@@ -174,16 +198,16 @@ function bodyClassOf(route: Route, definition: CrudDefinition, classes: CrudClas
   return isClass(body) ? documentedClass(body) : undefined;
 }
 
-function resultOf(route: Route, { definition, routes }: ControllerMetadata, classes: CrudClasses): Operation {
-  const { kind, response, status } = route;
-  if (kind === 'import') return importOperation(status, classes);
+function resultOf(route: Route, { definition, routes }: ControllerMetadata, classes: CrudClasses): Exchange {
+  const { kind, response } = route;
+  if (kind === 'import') return importExchange(classes);
   if (kind === 'bulk') {
     const kinds = (['create', 'update', 'del'] as const).filter((kind) => itemRouteOf(routes.values(), kind));
-    return bulkOperation(status, classes, definition, kinds);
+    return bulkExchange(classes, definition, kinds);
   }
-  if (kind !== 'own') return successOf(kind, status, classes, definition);
-  if (typeof response === 'string')
-    return { responses: { [status]: { description: 'Done', content: { [response]: { schema: {} } } } } };
+  if (kind !== 'own') return successOf(kind, classes, definition);
+  const done = (content: ResponseObject['content']) => ({ description: 'Done', content });
+  if (typeof response === 'string') return { models: [], response: done({ [response]: { schema: {} } }) };
   const shape = response instanceof Shape ? response : undefined;
   const shown = shape?.type ?? (response as Type<object> | undefined) ?? definition.entity;
   const { page, reads, record } = classes;
@@ -193,7 +217,7 @@ function resultOf(route: Route, { definition, routes }: ControllerMetadata, clas
   const schema = shape?.kind === 'list' ? { type: 'array', items: item } : item;
   return {
     models: [...types, ...(isPage ? [page, ...reads] : [])],
-    responses: { [status]: { description: 'Done', content: { 'application/json': { schema } } } },
+    response: done({ 'application/json': { schema } }),
   };
 }
 

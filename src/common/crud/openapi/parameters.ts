@@ -1,10 +1,12 @@
-import type { ParameterObject } from '@nestjs/swagger';
-import type { FieldDescription, JsonSchema } from '../../fields/index.js';
+import { ApiHeader, ApiParam, ApiQuery, type ParameterObject, type SchemaObject } from '@nestjs/swagger';
+import type { Type } from '@nestjs/common';
+import { type FieldDescription, type JsonSchema, nullable } from '../../fields/index.js';
 import { OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import { ARCHIVED } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { type FilterField, NEWEST_FIRST } from '../definition/query-definition.js';
 import {
+  BODY_LIMITS,
   COUNT_MODES,
   type Operator,
   OPERATORS,
@@ -12,8 +14,11 @@ import {
   QUERY_LIMITS,
   type ReadKind,
 } from '../query/list-query.js';
+import { bodyTypeOf } from '../query/read-body.js';
 import { filtersOf, needsOperator, parametersOf } from '../query/read-query.js';
 import { MAX_SEARCH_LENGTH } from '../search/search.js';
+import type { Exchange } from './responses.js';
+import { refTo, schemaClass } from './schema-class.js';
 
 /** A parameter in the query; the rest of it is as OpenAPI 3.0 says. */
 function inQuery(
@@ -31,7 +36,14 @@ const inHeader: typeof inQuery = (...described) => ({ ...inQuery(...described), 
 export function ofField({ name, list, required, schema }: FieldDescription, place: 'query' | 'header') {
   const { description, ...rest } = schema;
   const of = place === 'query' ? inQuery : inHeader;
-  return { ...of(name, description, rest), required, ...(list && place === 'query' && commas) };
+  return of(name, description, rest, { required, ...(list && place === 'query' && commas) });
+}
+
+/** Has Nest's document say this about a handler. */
+export function documentParameter({ in: place, ...parameter }: ParameterObject): MethodDecorator {
+  if (place === 'header') return ApiHeader(parameter);
+  const decorator = place === 'path' ? ApiParam : ApiQuery;
+  return decorator({ ...parameter, schema: parameter.schema as SchemaObject });
 }
 
 /** An identifier in the path. */
@@ -154,7 +166,7 @@ export function readParameters(kind: ReadKind, definition: CrudDefinition): Para
 }
 
 /** Those that are not filters. */
-export function otherParameters(kind: ReadKind, definition: CrudDefinition): ParameterObject[] {
+function otherParameters(kind: ReadKind, definition: CrudDefinition): ParameterObject[] {
   return parametersOf(kind, definition).flatMap((name) => PARAMETERS[name]?.(definition) ?? []);
 }
 
@@ -191,7 +203,7 @@ function descriptionOf({ path, kind, isList, example }: FilterField): string {
 /** Operators that best show the possibilities beyond a plain value. */
 const PREFERRED: readonly string[] = ['contains', 'gte', 'in'] satisfies Operator[];
 
-export function operandOf({ schema }: FilterField, operator: Operator): JsonSchema {
+function operandOf({ schema }: FilterField, operator: Operator): JsonSchema {
   return { ...(OPERANDS[operator] ?? schema), description: MEANINGS[operator] };
 }
 
@@ -217,3 +229,79 @@ const MEANINGS: Readonly<Record<Operator, string>> = {
   contains: 'Contains the text, ignoring case',
   startsWith: 'Starts with the text, ignoring case',
 };
+
+/** The class that names the schema of `where` in the queries of a resource. */
+export function whereClass({ label, query }: CrudDefinition): Type<object> {
+  const name = `${label}Where`;
+  const where = { $ref: `#/components/schemas/${name}` };
+  const list = { type: 'array', items: where, minItems: 1, maxItems: BODY_LIMITS.entries } as const;
+  return schemaClass(name, {
+    properties: {
+      ...Object.fromEntries([...query.filters].map(([path, field]) => [path, conditionsOn(field)])),
+      and: { ...list, description: 'All of them are true' },
+      or: { ...list, description: 'At least one of them is true' },
+      // Within allOf, Swagger UI would report that the schema refers to itself.
+      not: { ...where, type: 'object', description: 'It is not true' },
+    },
+  });
+}
+
+/** A value of a field, or operators. */
+function conditionsOn(field: FilterField): JsonSchema {
+  const value = nullable(field.schema);
+  const list = {
+    type: 'array',
+    items: value,
+    minItems: 1,
+    maxItems: BODY_LIMITS.values,
+    example: [valueOf(field)],
+  } as const;
+  const operands: Partial<Record<Operator, JsonSchema>> = { eq: value, ne: value, in: list, nin: list };
+  const properties = Object.fromEntries(
+    OPERATORS[field.kind].map((operator) => [operator, operands[operator] ?? operandOf(field, operator)]),
+  );
+  return { oneOf: [value, { type: 'object', properties, minProperties: 1, additionalProperties: false }] };
+}
+
+/** The body of a query: conditions, and the other parameters of a list by their names. */
+export function queryBody(definition: CrudDefinition, where: Type<object>): Exchange['body'] {
+  const parameters = otherParameters('list', definition);
+  const properties = Object.fromEntries(parameters.map((parameter) => [parameter.name, memberOf(parameter)]));
+  return {
+    schema: {
+      type: 'object',
+      properties: {
+        where: { allOf: [refTo(where)], description: `At most ${BODY_LIMITS.conditions} conditions` },
+        ...properties,
+      },
+      additionalProperties: false,
+      example: { where: exampleOf(definition), limit: 20 },
+    },
+  };
+}
+
+/** A parameter as a member of a body. */
+function memberOf({ name, description, schema = {} }: ParameterObject): JsonSchema {
+  const { default: preset, ...plain } = schema as JsonSchema;
+  if (bodyTypeOf(name) !== 'list' || plain.type === 'array') return { ...plain, description };
+  const orders = plain.enum?.map((order) => String(order).split(',')) ?? [];
+  const items = { type: 'string' as const, enum: [...new Set(orders.flat())] };
+  return {
+    type: 'array',
+    minItems: 1,
+    items,
+    description,
+    ...(preset !== undefined && { default: [preset] }),
+  };
+}
+
+function exampleOf({ query }: CrudDefinition): object {
+  const [field] = [...query.live.filters.values()].filter(({ path }) => path !== '_id');
+  if (!field) return {};
+  return { not: { [field.path]: valueOf(field) } };
+}
+
+/** The example of a field as a body has it. */
+function valueOf({ example, schema }: FilterField): unknown {
+  return schema.type === 'string' ? example : (JSON.parse(example) as unknown);
+}

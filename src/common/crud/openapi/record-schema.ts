@@ -1,12 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { Schema } from 'mongoose';
-import {
-  apiOptionsOf,
-  fieldAt,
-  type FieldDescription,
-  fieldsOf,
-  type JsonSchema,
-} from '../../fields/index.js';
+import { apiOptionsOf, fieldAt, fieldsOf, type JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { constantOf, nodesOf, type SchemaNode, type SchemaNodes } from '../definition/schema-paths.js';
@@ -26,36 +20,40 @@ const TIMESTAMP_SCHEMA = {
 } as const satisfies JsonSchema;
 
 /**
- * OpenAPI schema of a record as clients see it: fields by their decorators if they have any, by the schema
- * otherwise.
+ * OpenAPI schema of a record as clients see it: fields by their decorators if they have any, by the schema otherwise.
+ *
+ * @param ofKind the input of its kind, if records are of several: fields that only others have are left out
  */
-export function recordSchema(definition: CrudDefinition): JsonSchema {
-  const { fieldRules, schema, presenter, options } = definition;
+export function recordSchema(definition: CrudDefinition, ofKind?: Type<object>): JsonSchema {
+  const { entity, fieldRules, inputs, schema, presenter, options } = definition;
   // Only a function knows what it shows.
   if (options.output !== undefined) return { type: 'object', additionalProperties: true };
+  const input = ofKind ?? inputs.create;
+  const names = presenter.fields.filter((name) => fieldAt(input, name) ?? !fieldAt(inputs.create, name));
   const isAlwaysSet = (name: string) =>
     ['_id', 'createdAt', 'updatedAt'].includes(name) ||
     schema.path(name)?.isRequired ||
-    declaredField(definition, name)?.required ||
+    (fieldAt(entity, name) ?? fieldAt(input, name))?.required ||
+    (ofKind && fieldAt(ofKind, name)?.required) ||
     hasDefault(schema, name);
   return {
     type: 'object',
-    properties: Object.fromEntries(presenter.fields.map((name) => [name, fieldSchema(definition, name)])),
-    required: presenter.fields.filter((name) => !fieldRules.has(name) && isAlwaysSet(name)),
+    properties: Object.fromEntries(names.map((name) => [name, fieldSchema(definition, name, input)])),
+    required: names.filter((name) => !fieldRules.has(name) && isAlwaysSet(name)),
     additionalProperties: false,
   };
 }
 
-function declaredField({ entity, inputs }: CrudDefinition, name: string): FieldDescription | undefined {
-  return fieldAt(entity, name) ?? fieldAt(inputs.create, name);
-}
-
 /** Schema of one field of the record, whether or not clients usually see it. */
-export function fieldSchema(definition: CrudDefinition, name: string): JsonSchema {
-  const field = declaredField(definition, name);
-  const node = nodesOf(definition.schema).get(name);
+export function fieldSchema(
+  { entity, inputs, schema }: CrudDefinition,
+  name: string,
+  input: Type<object> = inputs.create,
+): JsonSchema {
+  const field = fieldAt(entity, name) ?? fieldAt(input, name);
+  const node = nodesOf(schema).get(name);
   if (field) return shownPart(field.schema, node);
-  const documented = apiOptionsOf(definition.entity, name);
+  const documented = apiOptionsOf(entity, name);
   const { type, required: _required, isArray: _isArray, name: _name, ...rest } = documented;
   return {
     ...(node ? schemaOfNode(node) : { type: 'object' }),

@@ -1,6 +1,6 @@
 import { RequestMethod, type Type } from '@nestjs/common';
-import type { ContentObject, HeaderObject, ResponseObject } from '@nestjs/swagger';
-import { LINE_PROBLEM, PROBLEM_SCHEMA } from '../../errors/index.js';
+import type { ApiResponseOptions, ContentObject, HeaderObject, ResponseObject } from '@nestjs/swagger';
+import { LineProblemBody, PROBLEM_SCHEMA } from '../../errors/index.js';
 import { exampleOf, type JsonSchema, jsonSchemaOf } from '../../fields/index.js';
 import { NDJSON_TYPE } from '../../http/index.js';
 import { MAX_OPERATIONS } from '../batch/operation.js';
@@ -16,7 +16,6 @@ import {
   TAKES_QUERY,
 } from '../routes/routes.js';
 import type { CrudClasses } from './create-classes.js';
-import type { Operation } from './decorators.js';
 import { ID_SCHEMA } from './record-schema.js';
 import {
   anyOf,
@@ -27,6 +26,14 @@ import {
   RestoredResult,
   UpdatedResult,
 } from './schema-class.js';
+
+/** What a route takes and responds with, in the terms of OpenAPI 3.0. */
+export interface Exchange {
+  readonly body?: { readonly schema: object; readonly description?: string };
+  readonly response: ResponseObject;
+  /** The classes whose schemas they refer to. */
+  readonly models: readonly Type<unknown>[];
+}
 
 /** The kinds of successful response that are the same for every resource. */
 type SuccessKind = Exclude<ResponseKind, CrudBatchHandler | 'own'>;
@@ -79,7 +86,7 @@ export function headersOf(route: Route, definition: CrudDefinition): Record<stri
 }
 
 /** The response to a read with `If-None-Match`. */
-export const NOT_MODIFIED = { 304: { description: 'Not modified', headers: ETAG } };
+export const NOT_MODIFIED: ApiResponseOptions = { status: 304, description: 'Not modified', headers: ETAG };
 
 /** The responses that say only that it is done, or how many. */
 const RESULTS: Readonly<Partial<Record<SuccessKind, readonly [description: string, type: Type<unknown>]>>> = {
@@ -90,20 +97,13 @@ const RESULTS: Readonly<Partial<Record<SuccessKind, readonly [description: strin
 };
 
 /** The successful response of a handler, and the classes that it refers to. */
-export function successOf(
-  kind: SuccessKind,
-  status: number,
-  classes: CrudClasses,
-  definition: CrudDefinition,
-): Operation {
+export function successOf(kind: SuccessKind, classes: CrudClasses, definition: CrudDefinition): Exchange {
   const { record, reads, page, created } = classes;
   const [description, type] = RESULTS[kind] ?? ['', UpdatedResult];
   const isRead = kind === 'list' || kind === 'get';
   return {
     models: [record, ...created, type, ...(isRead ? reads : []), ...(kind === 'list' ? [page] : [])],
-    responses: {
-      [status]: SUCCESSES[kind]?.(classes, definition) ?? { description, content: content(refTo(type)) },
-    },
+    response: SUCCESSES[kind]?.(classes, definition) ?? { description, content: content(refTo(type)) },
   };
 }
 
@@ -177,12 +177,11 @@ const SHORT_PROBLEM = {
 };
 
 /** The body of a bulk request, and the results of its operations. */
-export function bulkOperation(
-  status: number,
+export function bulkExchange(
   { create, update }: CrudClasses,
   { inputs, kinds: ofRecords }: CrudDefinition,
   kinds: readonly ItemKind[],
-): Operation {
+): Exchange {
   const operations: Readonly<Record<ItemKind, Schema>> = {
     create: object({ create: refTo(create) }),
     update: object({
@@ -204,7 +203,7 @@ export function bulkOperation(
     ],
   };
   return {
-    models: [create, update, LINE_PROBLEM],
+    models: [create, update, LineProblemBody],
     body: {
       schema: object(
         {
@@ -219,40 +218,34 @@ export function bulkOperation(
       ),
       description: 'Carried out in order.',
     },
-    responses: {
-      [status]: {
-        description:
-          'The result of each operation, in order. One that fails does not undo the others, unless the request is atomic: then `committed` says whether all were carried out, or none. The pointers in a problem begin at the record or the changes; those of an operation that is malformed begin at the operation.',
-        content: content(
-          object({ committed: { type: 'boolean' }, results: { type: 'array', items: results } }, ['results']),
-        ),
-      },
+    response: {
+      description:
+        'The result of each operation, in order. One that fails does not undo the others, unless the request is atomic: then `committed` says whether all were carried out, or none. The pointers in a problem begin at the record or the changes; those of an operation that is malformed begin at the operation.',
+      content: content(
+        object({ committed: { type: 'boolean' }, results: { type: 'array', items: results } }, ['results']),
+      ),
     },
   };
 }
 
 /** The body of an import, and the results of its lines. */
-export function importOperation(status: number, { create, update }: CrudClasses): Operation {
+export function importExchange({ create, update }: CrudClasses): Exchange {
   const line = { type: 'integer', minimum: 1, example: 1 };
   const results = [
     object({ line, status: STATUS, _id: ID_SCHEMA }, ['line', 'status']),
-    refTo(LINE_PROBLEM),
+    refTo(LineProblemBody),
     object({ line, ...SHORT_PROBLEM }),
   ];
   return {
-    models: [create, update, LINE_PROBLEM],
+    models: [create, update, LineProblemBody],
     body: {
-      types: [NDJSON_TYPE],
       schema: refTo(create),
       description:
         'A record a line, of any number. Blank lines are skipped; each line has the limit of a body.',
     },
-    responses: {
-      [status]: {
-        description:
-          'The result of each line, a line each, in order. Lines count from 1, blank ones as well.',
-        content: content({ oneOf: results }, NDJSON_TYPE),
-      },
+    response: {
+      description: 'The result of each line, a line each, in order. Lines count from 1, blank ones as well.',
+      content: content({ oneOf: results }, NDJSON_TYPE),
     },
   };
 }
