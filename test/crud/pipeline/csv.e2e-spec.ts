@@ -85,9 +85,9 @@ describe('a list as CSV', () => {
     expect(withoutIds(queried)).toBe('_id,name\r\nid,c\r\nid,a\r\n');
   });
 
-  it('is rejected for fields that have no place in a cell', async () => {
+  it('is rejected for fields that have no place in a cell, however often', async () => {
     const detail = '"tags" has no place in a cell of CSV. Leave it out, or ask for JSON.';
-    for (const query of ['', '&limit=5']) {
+    for (const query of ['&limit=5', ...Array<string>(20).fill('')]) {
       const { status, body } = await app.get(`/wares?fields=name,tags${query}`, { headers: csv });
       expect([status, body.errors]).toEqual([400, [{ parameter: 'fields', detail }]]);
     }

@@ -185,8 +185,10 @@ function stream<Each>(
   type: ListType,
   showEach: (batch: readonly Each[]) => Promise<object[]>,
 ) {
+  // Before the slot is taken: a query that CSV cannot answer is an error.
+  const framing = framingOf(type, context);
   const slot = context.request.platform.streamSlots.take('lists', context.request);
-  return file(inBatches(records, showEach), type, framingOf(type, context), slot);
+  return file(inBatches(records, showEach), type, framing, slot);
 }
 
 function framingOf(type: ListType, { definition, scope }: ResponseContext): Framing {
