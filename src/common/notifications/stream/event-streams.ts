@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { Batches, singleFlight } from '../../database/index.js';
-import { DomainError, ShuttingDownError, TooManyStreamsError } from '../../errors/index.js';
-import { FairShare } from '../../http/index.js';
+import { Logger } from '@nestjs/common';
+import { Batches, pause, singleFlight } from '../../database/index.js';
+import { DomainError, OUTAGE, ShuttingDownError, TooManyStreamsError } from '../../errors/index.js';
+import { FairShare, ownerAt } from '../../http/index.js';
 import { type HttpResponse, rawOf } from '../../request/index.js';
 import type { EventLog, EventRecord } from '../log/event-log.js';
-import { EventFeed } from './event-feed.js';
 import { EventStream, type Frame, frameOf, PAGE } from './event-stream.js';
 
 /** Settings of live streams. */
@@ -28,6 +28,9 @@ const DEFAULTS: StreamOptions = Object.freeze({
   maxInAll: 10_000,
   maxStallMs: 30_000,
 });
+
+/** Maximum number of new events whose tenants are looked up; beyond, all streams are woken. */
+const MAX_LOOKED_UP = 1_000;
 
 /** The longest time that a timer takes. Unit: milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -54,17 +57,18 @@ export interface StreamRequest {
   readonly closing: AbortSignal;
 }
 
-/** The `Last-Event-ID` of a tenant's position before its first event. */
-function originOf(tenant: string): string {
-  const digits = createHash('sha256').update(`events of ${tenant}`).digest('hex').slice(0, 24);
-  return `evt_${digits}`;
-}
-
-/** Opens streams, each with its heartbeats and its end. */
+/**
+ * Opens streams, each with its heartbeats and its end. While there are any, it watches the log for all of them, and wakes
+ * those whose tenants have new events. Appends of this process are seen at once.
+ */
 export class EventStreams {
+  private readonly logger = new Logger('EventFeed');
   private readonly options: StreamOptions;
   private readonly slots: FairShare;
-  private readonly feed: EventFeed;
+  /** Each open stream, with its tenant. */
+  private readonly streams = new Map<EventStream, string>();
+  private waking = new AbortController();
+  private isWatching = false;
   /** Reads of the log: streams at the same position share one. */
   private readonly pages = singleFlight<readonly Frame[]>();
   /** Reads of a tenant follow one another, however many streams it has. */
@@ -78,9 +82,9 @@ export class EventStreams {
     options: Partial<StreamOptions> = {},
   ) {
     this.options = { ...DEFAULTS, ...options };
-    const { maxInAll, maxPerTenant, pollMs } = this.options;
+    const { maxInAll, maxPerTenant } = this.options;
     this.slots = new FairShare({ maxInAll, maxPerClient: maxPerTenant });
-    this.feed = new EventFeed(log, pollMs);
+    log.appended.subscribe(() => this.waking.abort());
   }
 
   /**
@@ -91,10 +95,10 @@ export class EventStreams {
    * @throws DatabaseUnavailableError, DatabaseTooSlowError if the log cannot be read
    */
   async open(request: StreamRequest, reply: HttpResponse): Promise<void> {
-    const { tenant, types, closing } = request;
+    const { tenant, expires, types, closing } = request;
     const response = rawOf(reply);
     const leaveSlot = this.slots.hold(
-      { group: tenant, client: tenant },
+      ownerAt('', tenant),
       () => response.destroy(),
       (max) => new TooManyStreamsError('events', max),
     );
@@ -103,36 +107,57 @@ export class EventStreams {
     const start = await this.startOf(request);
     if (response.destroyed) return;
     if (closing.aborted) throw new ShuttingDownError();
+    begin(reply);
     if (response.req.method === 'HEAD') {
-      begin(reply);
       response.end();
       return;
     }
     const read = (after: number) => this.read(tenant, after);
     const stream = new EventStream(response, start.seq, types, read, this.options.maxStallMs);
-    const stopFollowing = this.feed.follow(tenant, stream);
-    const stopTimers = this.schedule(stream, request);
-    response.once('close', () => {
-      stopFollowing();
-      stopTimers();
-    });
-    begin(reply);
-    // Sets the client's last event identifier without an event, so that it can resume before its first one.
-    await stream.run(`: connected\nid: ${start._id}\n\n`);
-  }
-
-  /** Sends heartbeats, and ends the stream when its token expires, or the server closes. */
-  private schedule(stream: EventStream, { expires, closing }: StreamRequest): () => void {
+    this.streams.set(stream, tenant);
+    if (!this.isWatching) void this.watch();
     const heartbeat = setInterval(() => stream.beat(), this.options.heartbeatMs);
     const left = Math.min(expires * 1_000 - Date.now(), MAX_TIMER_MS);
     const expiry = setTimeout(() => stream.end('token expired'), left);
     const close = () => stream.end('shutting down');
     closing.addEventListener('abort', close);
-    return () => {
+    response.once('close', () => {
+      this.streams.delete(stream);
+      if (this.streams.size === 0) this.waking.abort();
       clearInterval(heartbeat);
       clearTimeout(expiry);
       closing.removeEventListener('abort', close);
-    };
+    });
+    // Sets the client's last event identifier without an event, so that it can resume before its first one.
+    await stream.run(`: connected\nid: ${start._id}\n\n`);
+  }
+
+  private async watch(): Promise<void> {
+    this.isWatching = true;
+    // The first look wakes all streams, which may have read before it.
+    let position = -Infinity;
+    while (this.streams.size > 0) {
+      this.waking = new AbortController();
+      try {
+        position = await this.wakeAfter(position);
+      } catch (error) {
+        this.logger.warn({ ...OUTAGE, error }, 'The log of events cannot be read; trying on');
+      }
+      await pause(this.options.pollMs, this.waking.signal);
+    }
+    this.isWatching = false;
+  }
+
+  /** Wakes the streams of the events after a position. @returns the end of the log */
+  private async wakeAfter(start: number): Promise<number> {
+    const head = await this.log.head();
+    // Positions in another log mean nothing: its clients have to begin anew.
+    if (head < start) for (const stream of this.streams.keys()) stream.end('the log of events was replaced');
+    if (head <= start) return head;
+    const areMany = head - start > MAX_LOOKED_UP;
+    const tenants = new Set(areMany ? [] : await this.log.tenantsOf({ after: start, upTo: head }));
+    for (const [stream, tenant] of this.streams) if (areMany || tenants.has(tenant)) stream.wake();
+    return head;
   }
 
   private read(tenant: string, after: number): Promise<readonly Frame[]> {
@@ -142,7 +167,9 @@ export class EventStreams {
 
   /** The event after which the stream begins: the last one that the client has, or else the newest. */
   private async startOf({ tenant, lastEventId }: StreamRequest): Promise<Pick<EventRecord, '_id' | 'seq'>> {
-    const origin = { _id: originOf(tenant), seq: 0 };
+    const digits = createHash('sha256').update(`events of ${tenant}`).digest('hex').slice(0, 24);
+    // The position of a tenant before its first event.
+    const origin = { _id: `evt_${digits}`, seq: 0 };
     if (lastEventId === undefined) return (await this.log.newest(tenant)) ?? origin;
     if (lastEventId === origin._id) return origin;
     const event = await this.log.find(tenant, lastEventId);
