@@ -47,38 +47,28 @@ function outboxesOf(app: INestApplicationContext): readonly Outbox[] {
   }
 }
 
+/** The schema of an object with these properties, and no others. */
+function schemaOf(properties: Record<string, object>) {
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+}
+
 function describeEvent({ definition, events }: Outbox, type: string, action: WriteAction) {
   const { archive, label } = definition;
-  const record = recordReference(definition);
-  const id = { type: 'string', pattern: '^[0-9a-f]{24}$' };
-  const data =
-    events.data === 'record'
-      ? record
-      : { type: 'object', properties: { _id: id }, required: ['_id'], additionalProperties: false };
-  const properties = {
+  const schema = schemaOf({
     type: { type: 'string', enum: [type] },
     timestamp: { type: 'string', format: 'date-time', description: 'When it happened' },
-    data,
-  };
+    data:
+      events.data === 'record'
+        ? recordReference(definition)
+        : schemaOf({ _id: { type: 'string', pattern: '^[0-9a-f]{24}$' } }),
+  });
   return {
     operationId: type.replace('.', '_'),
     summary: `A ${label.toLowerCase()} ${archive && action === 'del' ? 'was archived' : VERBS[action]}`,
     tags: ['Notifications'],
     security: [],
     parameters: [...HEADERS],
-    requestBody: {
-      required: true,
-      content: {
-        'application/json': {
-          schema: {
-            type: 'object',
-            properties,
-            required: ['type', 'timestamp', 'data'],
-            additionalProperties: false,
-          },
-        },
-      },
-    },
+    requestBody: { required: true, content: { 'application/json': { schema } } },
     responses: {
       '2XX': { description: 'Received; any other answer but 410 is repeated by the schedule' },
       410: { description: 'Unsubscribes' },

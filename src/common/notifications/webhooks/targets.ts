@@ -19,8 +19,20 @@ const NOT_GLOBAL = ['168.63.129.16/32', '2001::/23'].map((range) => ipaddr.parse
 /** All global unicast addresses of IPv6 that have been assigned (RFC 4291, section 2.4). */
 const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
 
-/** Reads the text of a target. @throws TargetError */
-export function readTarget(text: string, { httpsOnly }: TargetPolicy): URL {
+/** Where a webhook may be sent. */
+export interface Target {
+  readonly url: URL;
+  /** The name or address in the URL, an address without brackets. */
+  readonly host: string;
+  readonly addresses: readonly string[];
+}
+
+/** Reads the text of a target, and looks up its addresses. @throws TargetError if it has none, or one that is not allowed */
+export async function resolveTarget(
+  text: string,
+  { allowPrivate, httpsOnly }: TargetPolicy,
+  resolve: ResolveName = resolveName,
+): Promise<Target> {
   // The URL parser silently drops line breaks and white space.
   if (/[\s\p{Cc}]|%0[ad]/iu.test(text))
     throw new TargetError('The URL must have no white space and no line breaks.');
@@ -30,28 +42,14 @@ export function readTarget(text: string, { httpsOnly }: TargetPolicy): URL {
     throw new TargetError(`The URL must be an ${schemes.join(' or ')} URL.`);
   if (/^[^/\\]*[/\\]*[^/\\?#]*@/.test(text)) throw new TargetError('The URL must have no user information.');
   if (url.port === '0') throw new TargetError('The URL must not have the port 0.');
-  return url;
-}
-
-/** The name or address in a URL, an address without brackets. */
-export function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[(.*)\]$/, '$1');
-}
-
-/** The addresses of a target. @throws TargetError if the name has none, or one that is not allowed */
-export async function addressesOf(
-  url: URL,
-  { allowPrivate }: TargetPolicy,
-  resolve: ResolveName = resolveName,
-): Promise<readonly string[]> {
-  const host = hostOf(url);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const addresses = isIP(host) ? [host] : await resolve(host).catch(() => []);
   // One bad address is enough to reject the target, since any of them may be used. The same message for a name
   // without addresses, or it would tell which internal names exist.
   if (!allowPrivate && (addresses.length === 0 || !addresses.every(isGlobal)))
     throw new TargetError('The URL must lead to a public address.');
   if (addresses.length === 0) throw new TargetError('The name in the URL cannot be resolved.');
-  return addresses;
+  return { url, host, addresses };
 }
 
 /** Whether an address is a global unicast address that does not represent an IPv4 address. */

@@ -2,14 +2,7 @@ import { createHmac } from 'node:crypto';
 import * as http from 'node:http';
 import { connect, isIP, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import {
-  addressesOf,
-  hostOf,
-  readTarget,
-  type ResolveName,
-  TargetError,
-  type TargetPolicy,
-} from './targets.js';
+import { type ResolveName, resolveTarget, type Target, TargetError, type TargetPolicy } from './targets.js';
 
 /** How long an attempt may take, from the lookup of the address to the last byte. Unit: milliseconds. */
 const ATTEMPT_MS = 15_000;
@@ -67,7 +60,7 @@ export class WebhookSender {
   /** Why messages cannot be sent to a URL, for the client; undefined if they can. */
   async violationOf(url: string): Promise<string | undefined> {
     try {
-      await addressesOf(readTarget(url, this.policy), this.policy, this.options.resolve);
+      await resolveTarget(url, this.policy, this.options.resolve);
       return undefined;
     } catch (error) {
       if (error instanceof TargetError) return error.message;
@@ -86,12 +79,10 @@ export class WebhookSender {
       ending.signal.addEventListener('abort', () => reject(ending.signal.reason as Error));
     });
     try {
-      const url = readTarget(message.url, this.policy);
-      // Looked up here and passed to the socket, so that nothing looks it up again between the check and the
-      // connection.
-      const looking = addressesOf(url, this.policy, this.options.resolve);
-      const addresses = await Promise.race([looking, aborted]);
-      return resultOf(await this.post(url, addresses, message, ending.signal));
+      // Its addresses are passed to the socket, so that nothing looks them up again between the check and the connection.
+      const looking = resolveTarget(message.url, this.policy, this.options.resolve);
+      const target = await Promise.race([looking, aborted]);
+      return resultOf(await this.post(target, message, ending.signal));
     } catch (error) {
       stopping?.throwIfAborted();
       if (ending.signal.aborted) return { error: `There was no answer within ${attemptMs / 1_000} s.` };
@@ -103,12 +94,7 @@ export class WebhookSender {
   }
 
   /** Resolves with the status as soon as it is known and the body has been read or cut off. */
-  private post(
-    url: URL,
-    addresses: readonly string[],
-    message: WebhookMessage,
-    signal: AbortSignal,
-  ): Promise<number> {
+  private post(target: Target, message: WebhookMessage, signal: AbortSignal): Promise<number> {
     return new Promise((resolve, reject) => {
       let status: number | undefined;
       let interim = 0;
@@ -118,12 +104,12 @@ export class WebhookSender {
         else resolve(status);
         request.destroy();
       };
-      const request = http.request(url, {
+      const request = http.request(target.url, {
         // The socket is already encrypted.
         protocol: 'http:',
         method: 'POST',
         headers: {
-          host: url.host,
+          host: target.url.host,
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(message.body),
           'user-agent': USER_AGENT,
@@ -131,7 +117,7 @@ export class WebhookSender {
         },
         // A new connection: a kept one may belong to an address that the name no longer has. A socket can fail
         // before http listens to it, and its error would end the process.
-        createConnection: () => this.connect(url, addresses).on('error', end),
+        createConnection: () => this.connect(target).on('error', end),
         maxHeaderSize: MAX_HEADER,
         signal,
       });
@@ -153,10 +139,12 @@ export class WebhookSender {
     });
   }
 
-  private connect(url: URL, addresses: readonly string[]): Socket {
-    const host = hostOf(url);
+  private connect({ url, host, addresses }: Target): Socket {
     const isEncrypted = url.protocol === 'https:';
-    const to = { host, port: Number(url.port || (isEncrypted ? 443 : 80)), lookup: lookupOf(addresses) };
+    const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+    // Only the checked addresses. Later, as every other lookup: a socket that fails while it is made has no listener yet.
+    const lookup: LookupFunction = (_name, _all, callback) => setImmediate(() => callback(null, all));
+    const to = { host, port: Number(url.port || (isEncrypted ? 443 : 80)), lookup, autoSelectFamily: true };
     if (!isEncrypted) return connect(to);
     return connectTls({
       ...to,
@@ -188,15 +176,6 @@ function drain(response: http.IncomingMessage, done: () => void): void {
     clearTimeout(timer);
     done();
   });
-}
-
-/** Makes a socket use the checked addresses, whatever name it asks for. */
-function lookupOf(addresses: readonly string[]): LookupFunction {
-  const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
-  const [{ address, family } = { address: '', family: 4 }] = all;
-  // Later, as every other lookup: a socket that fails while it is being made has no listener yet.
-  return (_name, { all: wantsAll }, callback) =>
-    setImmediate(() => (wantsAll ? callback(null, all) : callback(null, address, family)));
 }
 
 function resultOf(status: number): SendResult {
