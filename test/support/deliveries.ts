@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Types } from 'mongoose';
-import type { QueuedDelivery } from '../../src/common/notifications/deliveries/delivery.entity.js';
-import { DeliveryQueue, type NewDelivery } from '../../src/common/notifications/deliveries/delivery-queue.js';
+import {
+  DeliveryQueue,
+  type NewDelivery,
+  type QueuedDelivery,
+} from '../../src/common/notifications/deliveries/delivery-queue.js';
 import type { TestApp } from './test-app.js';
 
 /** The queue of a service, for the tests around. */

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { type Outbox, Outboxes } from '../crud/index.js';
-import type { EntityEvent } from '../events/index.js';
 
 /** Type of the test event; subscriptions cannot name it. */
 export const TEST_EVENT_TYPE = 'webhook.test';
@@ -21,11 +20,6 @@ export class EventTypes {
 
   constructor(outboxes: Outboxes) {
     this.outboxes = outboxes.read();
-  }
-
-  /** The type of a write's event, such as `posts.archived`. */
-  of({ resource, action }: Pick<EntityEvent, 'resource' | 'action'>): string | undefined {
-    return this.outboxes.get(resource)?.events.types[action];
   }
 
   /** Everything that a list of types can name. */

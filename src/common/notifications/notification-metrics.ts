@@ -2,9 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
 import { singleFlight } from '../database/index.js';
 import { Metrics } from '../metrics/index.js';
-import { DeliveryQueue, type QueueStats } from './deliveries/delivery-queue.js';
+import { DeliveryQueue } from './deliveries/delivery-queue.js';
 
-/** What each gauge tells, by its name and the metric that it shows. */
+type QueueStats = Awaited<ReturnType<DeliveryQueue['stats']>>;
+
+/** What each gauge tells, by its name and the metric that it shows; absent while the database does not answer. */
 const GAUGES: readonly (readonly [name: string, metric: keyof QueueStats, help: string])[] = [
   ['waiting', 'waiting', 'Deliveries that wait for their next attempt, whether it is due or planned.'],
   ['in_flight', 'inFlight', 'Deliveries that a worker attempts now.'],
@@ -16,36 +18,14 @@ const GAUGES: readonly (readonly [name: string, metric: keyof QueueStats, help: 
   ],
 ];
 
-/** Metrics of the whole installation's queue, which are absent while the database does not answer. */
+/** Counts the work of this process for notifications, and shows the queue of the whole installation. */
 @Injectable()
-export class QueueGauges {
-  constructor({ registry }: Metrics, queue: DeliveryQueue) {
-    // The gauges of a scrape share one query.
-    const reading = singleFlight<QueueStats>();
-    const read = () => reading.add(() => queue.stats());
-    for (const [name, metric, help] of GAUGES) {
-      new Gauge({
-        name: `notifications_deliveries_${name}`,
-        help,
-        registers: [registry],
-        async collect() {
-          const stats = await read().catch(() => undefined);
-          if (stats) this.set(stats[metric]);
-          else this.remove();
-        },
-      });
-    }
-  }
-}
-
-/** Counts the work of this process for notifications. */
-@Injectable()
-export class NotificationCounters {
+export class NotificationMetrics {
   readonly recorded: Counter;
   readonly swept: Counter;
   private readonly attempts: Counter<'outcome'>;
 
-  constructor({ registry }: Metrics) {
+  constructor({ registry }: Metrics, queue: DeliveryQueue) {
     const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
       new Counter({ name: `notifications_${name}_total`, help, labelNames, registers: [registry] });
     this.attempts = counter(
@@ -59,6 +39,20 @@ export class NotificationCounters {
       'events_swept',
       'Events that the sweep recorded, because a process ended before it had done so.',
     );
+    // The gauges of a scrape share one query.
+    const reading = singleFlight<QueueStats>();
+    for (const [name, metric, help] of GAUGES) {
+      new Gauge({
+        name: `notifications_deliveries_${name}`,
+        help,
+        registers: [registry],
+        async collect() {
+          const stats = await reading.add(() => queue.stats()).catch(() => undefined);
+          if (stats) this.set(stats[metric]);
+          else this.remove();
+        },
+      });
+    }
   }
 
   attempted({ status, error }: { readonly status?: number; readonly error?: string }): void {

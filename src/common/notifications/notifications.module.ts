@@ -1,24 +1,23 @@
-import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { MongooseModule } from '@nestjs/mongoose';
 import { CrudModule } from '../crud/index.js';
 import { CRUD_CONNECTION } from '../database/index.js';
 import { MetricsModule } from '../metrics/index.js';
 import { deliveriesCrud, DeliveriesController, DeliveriesService } from './deliveries/deliveries.service.js';
-import { DELIVERY_MODEL } from './deliveries/delivery.entity.js';
-import { DeliveryQueue } from './deliveries/delivery-queue.js';
+import { DELIVERY_MODEL, DeliveryQueue } from './deliveries/delivery-queue.js';
 import { EventTypes } from './event-types.js';
 import { EVENT_MODEL, EventLog } from './log/event-log.js';
 import { EventRecorder } from './log/event-recorder.js';
 import { CURSOR_MODEL, FanOut } from './log/fan-out.js';
-import { NotificationCounters, QueueGauges } from './notification-metrics.js';
+import { NotificationMetrics } from './notification-metrics.js';
 import { EventStreams, type StreamOptions } from './stream/event-streams.js';
 import { EventsController } from './stream/events.controller.js';
+import { Receivers } from './subscriptions/receivers.js';
 import { SUBSCRIPTION_SLOTS, subscriptionsCrud } from './subscriptions/subscription.schema.js';
 import { SubscriptionsController, SubscriptionsService } from './subscriptions/subscriptions.service.js';
 import type { TargetPolicy } from './webhooks/targets.js';
 import { type SenderOptions, WebhookSender } from './webhooks/webhook-sender.js';
 import { DeliveryWorker } from './worker/delivery-worker.js';
-import { Receivers } from './worker/slots.js';
 
 /** The notification work of a process. */
 export interface NotificationsOptions {
@@ -40,8 +39,8 @@ export interface NotificationsOptions {
       CRUD_CONNECTION,
     ),
   ],
-  providers: [DeliveryQueue, EventLog],
-  exports: [DeliveryQueue, EventLog, MongooseModule],
+  providers: [DeliveryQueue, EventLog, Receivers],
+  exports: [DeliveryQueue, EventLog, Receivers, MongooseModule],
 })
 export class QueueModule {}
 
@@ -65,19 +64,18 @@ export class NotificationsModule {
       providers: [EventTypes, webhooks],
       imports: [deliveries, QueueModule],
     });
-    const ofWorker: Provider[] = [webhooks, Receivers, DeliveryWorker];
     return {
       module: NotificationsModule,
       imports: [MetricsModule, QueueModule, deliveries, subscriptions],
       controllers: [EventsController],
       providers: [
-        ...[EventRecorder, EventTypes, FanOut, NotificationCounters, QueueGauges],
+        ...[EventRecorder, EventTypes, FanOut, NotificationMetrics],
         {
           provide: EventStreams,
           inject: [EventLog],
           useFactory: (log: EventLog) => new EventStreams(log, stream),
         },
-        ...(worker ? ofWorker : []),
+        ...(worker ? [webhooks, DeliveryWorker] : []),
       ],
     };
   }

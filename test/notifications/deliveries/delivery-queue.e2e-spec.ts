@@ -3,8 +3,8 @@ import {
   type AttemptOutcome,
   type ClaimedDelivery,
   DeliveryQueue,
+  retryDelayMs,
 } from '../../../src/common/notifications/deliveries/delivery-queue.js';
-import { retryDelayMs } from '../../../src/common/notifications/deliveries/delivery.entity.js';
 import { QueueModule } from '../../../src/common/notifications/notifications.module.js';
 import {
   deliveriesOf,

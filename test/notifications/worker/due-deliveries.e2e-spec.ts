@@ -2,8 +2,9 @@
 import { Types } from 'mongoose';
 import { QueueModule } from '../../../src/common/notifications/notifications.module.js';
 import { DeliveryQueue } from '../../../src/common/notifications/deliveries/delivery-queue.js';
+import { Receivers } from '../../../src/common/notifications/subscriptions/receivers.js';
 import { DueDeliveries } from '../../../src/common/notifications/worker/due-deliveries.js';
-import { Receivers, type Slot, Slots } from '../../../src/common/notifications/worker/slots.js';
+import { type Slot, Slots } from '../../../src/common/notifications/worker/slots.js';
 import { Database } from '../../../src/common/database/index.js';
 import { deliveriesOf, newDeliveries, newDelivery } from '../../support/deliveries.js';
 import { useResourceApp } from '../../support/resource-app.js';

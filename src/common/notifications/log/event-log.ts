@@ -44,9 +44,6 @@ export const EVENT_MODEL: ModelDefinition = {
 /** An event that the log has not numbered yet. */
 export type NewEvent = Omit<EventRecord, 'seq'>;
 
-/** What tells which subscriptions get an event. */
-export type EventOutline = Pick<EventRecord, '_id' | 'seq' | 'type'>;
-
 /** Maximum number of events that one command removes. */
 const REMOVED_AT_ONCE = 1_000;
 
@@ -72,12 +69,12 @@ export class EventLog {
     const stored = new Map<string, EventRecord>();
     let left = [...new Map(events.map((event) => [event._id, event])).values()];
     while (left.length > 0) {
-      const after = await this.readHighest({ ...OPERATION_LIMITS });
+      const after = await this.head(OPERATION_LIMITS);
       const records = left.map((event, i) => ({ ...event, seq: after + 1 + i }));
       const inserted = records.slice(0, await this.database.call(() => this.insert(records)));
       left = left.slice(inserted.length);
       // If some are left, another process was faster, or has already stored one of them.
-      const known = left.length > 0 ? await this.findAll(left) : [];
+      const known = left.length > 0 ? await this.findAll(left.map(({ _id }) => _id)) : [];
       for (const record of [...inserted, ...known]) stored.set(record._id, record);
       left = left.filter(({ _id }) => !stored.has(_id));
     }
@@ -99,44 +96,48 @@ export class EventLog {
     );
   }
 
-  /** The events of a tenant after one position and up to another, in order. */
+  /** What tells which subscriptions get the events of a tenant after one position and up to another, in order. */
   outline(
     tenant: string,
     { after, upTo, limit }: { after: number; upTo: number; limit: number },
-  ): Promise<EventOutline[]> {
+  ): Promise<Pick<EventRecord, '_id' | 'seq' | 'type'>[]> {
     const filter = { tenant, seq: { $gt: after, $lte: upTo } };
     const options = { ...FROM_PRIMARY, projection: { seq: 1, type: 1 }, sort: { seq: 1 }, limit } as const;
     return this.database.call(() => this.events.find(filter, options).toArray());
   }
 
   /** An event of a tenant by its identifier. */
-  async find(tenant: string, _id: string): Promise<EventRecord | undefined> {
-    return (await this.database.call(() => this.events.findOne({ _id, tenant }, LASTING))) ?? undefined;
+  find(tenant: string, _id: string): Promise<EventRecord | null> {
+    return this.database.call(() => this.events.findOne({ _id, tenant }, LASTING));
   }
 
-  /** The newest event of a tenant, if it has any. */
-  async newest(tenant: string): Promise<EventRecord | undefined> {
-    const newest = { ...LASTING, sort: { seq: -1 } } as const;
-    return (await this.database.call(() => this.events.findOne({ tenant }, newest))) ?? undefined;
+  /** The newest event of a tenant. */
+  newest(tenant: string): Promise<EventRecord | null> {
+    return this.database.call(() => this.events.findOne({ tenant }, { ...LASTING, sort: { seq: -1 } }));
+  }
+
+  /** The events with these identifiers that are still stored. */
+  findAll(ids: readonly string[]): Promise<EventRecord[]> {
+    return this.database.call(() => this.events.find({ _id: { $in: [...ids] } }, FROM_PRIMARY).toArray());
   }
 
   /** The highest position in the log; 0 if it is empty. */
-  head(): Promise<number> {
-    return this.readHighest(LASTING);
+  async head(options: mongo.FindOptions = LASTING): Promise<number> {
+    const query = { ...options, sort: { seq: -1 }, projection: { seq: 1 } } as const;
+    return (await this.database.call(() => this.events.findOne({}, query)))?.seq ?? 0;
   }
 
   /** Removes events older than a time, but never the last one, since the next position follows it. */
   async removeBefore(time: Date): Promise<void> {
-    const what = { projection: { seq: 1, at: 1 }, sort: { seq: 1 }, limit: REMOVED_AT_ONCE + 1 } as const;
+    const query = { ...OPERATION_LIMITS, sort: { seq: 1 }, limit: REMOVED_AT_ONCE + 1 } as const;
+    const options = { ...query, projection: { seq: 1, at: 1 } };
     for (;;) {
-      const options = { ...OPERATION_LIMITS, ...what };
       const oldest = await this.database.call(() => this.events.find({}, options).toArray());
       const kept = oldest.findIndex(({ at }) => at >= time);
       const last = oldest.slice(0, kept < 0 ? -1 : kept).at(-1);
       if (!last) return;
-      await this.database.call(() =>
-        this.events.deleteMany({ seq: { $lte: last.seq } }, { ...OPERATION_LIMITS }),
-      );
+      const old = { seq: { $lte: last.seq } };
+      await this.database.call(() => this.events.deleteMany(old, OPERATION_LIMITS));
     }
   }
 
@@ -154,15 +155,5 @@ export class EventLog {
       if (first?.code !== DUPLICATE_KEY) throw error;
       return first.index;
     }
-  }
-
-  private findAll(events: readonly NewEvent[]): Promise<EventRecord[]> {
-    const filter = { _id: { $in: events.map(({ _id }) => _id) } };
-    return this.database.call(() => this.events.find(filter, { ...OPERATION_LIMITS }).toArray());
-  }
-
-  private async readHighest(options: mongo.FindOptions): Promise<number> {
-    const query = { ...options, sort: { seq: -1 }, projection: { seq: 1 } } as const;
-    return (await this.database.call(() => this.events.findOne({}, query)))?.seq ?? 0;
   }
 }

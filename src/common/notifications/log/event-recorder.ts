@@ -12,7 +12,7 @@ import { OUTAGE } from '../../errors/index.js';
 import { type EntityEvent, entityEventName } from '../../events/index.js';
 import { FairShare, ownerAt } from '../../http/index.js';
 import { EventTypes } from '../event-types.js';
-import { NotificationCounters } from '../notification-metrics.js';
+import { NotificationMetrics } from '../notification-metrics.js';
 import { EventLog, type NewEvent } from './event-log.js';
 import { FanOut } from './fan-out.js';
 
@@ -52,7 +52,7 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
     private readonly emitter: EventEmitter2,
     private readonly log: EventLog,
     private readonly fanOut: FanOut,
-    private readonly counters: NotificationCounters,
+    private readonly metrics: NotificationMetrics,
     private readonly database: Database,
   ) {
     database.inBackground('Removing old events', (stopping) => this.trim(stopping));
@@ -101,8 +101,8 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
 
   /** An event as the log stores it; none if it belongs to no tenant, since nobody would get it. */
   private newEventOf({ events }: Outbox, event: EntityEvent): NewEvent[] {
-    const { id, owner: tenant, record, time } = event;
-    const type = this.types.of(event);
+    const { id, action, owner: tenant, record, time } = event;
+    const type = events.types[action];
     if (id === undefined || type === undefined || !isObjectId(tenant)) return [];
     const { _id } = record as { _id: string };
     const data = events.data === 'id' ? { _id } : record;
@@ -113,7 +113,7 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
   private async append(events: readonly NewEvent[]): Promise<unknown[]> {
     const recorded = await this.log.append(events);
     await this.fanOut.announce(recorded);
-    this.counters.recorded.inc(recorded.length);
+    this.metrics.recorded.inc(recorded.length);
     return [];
   }
 
@@ -122,7 +122,7 @@ export class EventRecorder implements OnApplicationBootstrap, BeforeApplicationS
       const events = await outbox.pending(new Date(Date.now() - SWEEP_MS), SWEPT_AT_ONCE);
       if (events.length > 0) {
         await this.record(outbox, events);
-        this.counters.swept.inc(events.length);
+        this.metrics.swept.inc(events.length);
         this.logger.log({ events: events.length }, 'Recorded events that were left behind');
       }
       if (events.length < SWEPT_AT_ONCE) await pause(SWEEP_MS, stopping);

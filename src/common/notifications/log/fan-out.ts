@@ -1,10 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { InjectConnection, InjectModel, type ModelDefinition } from '@nestjs/mongoose';
-import { type Connection, Model, mongo, Schema, Types } from 'mongoose';
+import { InjectModel, type ModelDefinition } from '@nestjs/mongoose';
+import { Model, mongo, Schema, Types } from 'mongoose';
 import {
   CRUD_CONNECTION,
   Database,
-  FROM_PRIMARY,
   OPERATION_LIMITS,
   pause,
   reserveCollection,
@@ -12,7 +11,7 @@ import {
 import { OUTAGE } from '../../errors/index.js';
 import { DeliveryQueue } from '../deliveries/delivery-queue.js';
 import { isWanted } from '../event-types.js';
-import type { Subscription } from '../subscriptions/subscription.schema.js';
+import { Receivers, type Subscriber } from '../subscriptions/receivers.js';
 import { EventLog, type EventRecord } from './event-log.js';
 
 /** How long a process may take for a turn before another one takes it, too. Unit: milliseconds. */
@@ -67,9 +66,6 @@ const MAX_TURNS = 8;
 /** How often to look for the events of other processes, and for tenants that were blocked. Unit: milliseconds. */
 const POLL_MS = 1_000;
 
-/** The part of a subscription that decides which events it gets. */
-type Subscriber = Pick<Subscription, 'events' | 'since'> & { readonly _id: Types.ObjectId };
-
 /**
  * Makes the deliveries of recorded events: for each subscription a few at a time, when the earlier ones have
  * been attempted, and tenant by tenant in turns. So neither many events nor many subscriptions of a tenant
@@ -81,25 +77,28 @@ export class FanOut {
   private waking = new AbortController();
 
   constructor(
-    @InjectConnection(CRUD_CONNECTION) private readonly connection: Connection,
     @InjectModel(CURSOR_MODEL.name, CRUD_CONNECTION) private readonly model: Model<DeliveryCursor>,
     private readonly log: EventLog,
     private readonly queue: DeliveryQueue,
+    private readonly receivers: Receivers,
     private readonly database: Database,
   ) {
     database.inBackground('Making deliveries', (stopping) => this.run(stopping));
   }
 
-  /** Sees to it that recorded events are delivered, even if this process ends. */
+  /** Opens the cursors of the tenants of recorded events, so that they are delivered even if this process ends. */
   async announce(events: readonly EventRecord[]): Promise<void> {
-    const ids = [...new Set(events.map(({ tenant }) => tenant))].map((tenant) => new Types.ObjectId(tenant));
-    const subscribed = await this.database.call(() =>
-      this.subscriptions.distinct('tenant', { tenant: { $in: ids } }, { ...FROM_PRIMARY }),
-    );
-    const tenants = new Set(subscribed.map(String));
-    const wanted = events.filter(({ tenant }) => tenants.has(tenant));
-    if (wanted.length === 0) return;
-    await this.open(wanted);
+    const subscribed = await this.receivers.tenantsAmong(events.map(({ tenant }) => tenant));
+    const heads = new Map<string, number>();
+    for (const { tenant, seq } of events)
+      if (subscribed.has(tenant)) heads.set(tenant, Math.max(seq, heads.get(tenant) ?? 0));
+    if (heads.size === 0) return;
+    const $setOnInsert = { seq: 0, turnAt: new Date() };
+    const updates = [...heads].map(([_id, head]) => {
+      const update = { $max: { head }, $set: { open: true }, $setOnInsert };
+      return { updateOne: { filter: { _id }, update, upsert: true } };
+    });
+    await this.database.call(() => this.cursors.bulkWrite(updates, { ...OPERATION_LIMITS, ordered: false }));
     this.waking.abort();
   }
 
@@ -132,11 +131,14 @@ export class FanOut {
   /** Makes deliveries of a tenant. @returns the subscriptions that are behind then; undefined if none could be made */
   private async deliver({ _id, head, seq, behind = {} }: DeliveryCursor): Promise<Behind | undefined> {
     const tenant = new Types.ObjectId(_id);
-    const subscribers = await this.subscribersOf(tenant);
+    const subscribers = await this.receivers.enabledOf(tenant);
     const positionOf = (one: Subscriber) => Math.max(behind[String(one._id)] ?? seq, one.since ?? 0);
     const waiting = subscribers.filter((one) => positionOf(one) < head);
-    const served = await this.withRoom(waiting, Math.ceil(MAX_DUE / subscribers.length));
-    if (served.length === 0) return waiting.length > 0 ? undefined : {};
+    if (waiting.length === 0) return {};
+    const due = await this.queue.countDue(waiting.map((one) => one._id));
+    const maxDue = Math.ceil(MAX_DUE / subscribers.length);
+    const served = waiting.filter((one) => (due.get(String(one._id)) ?? 0) < maxDue);
+    if (served.length === 0) return undefined;
     const left = new Map(waiting.map((one) => [String(one._id), positionOf(one)]));
     const deliverAfter = async (after: number) => {
       const group = served.filter((one) => positionOf(one) === after);
@@ -152,18 +154,6 @@ export class FanOut {
     };
     await Promise.all([...new Set(served.map(positionOf))].map(deliverAfter));
     return Object.fromEntries([...left].filter(([, position]) => position < head));
-  }
-
-  /** Opens the tenants of recorded events. */
-  private async open(events: readonly EventRecord[]): Promise<void> {
-    const heads = new Map<string, number>();
-    for (const { tenant, seq } of events) heads.set(tenant, Math.max(seq, heads.get(tenant) ?? 0));
-    const updates = [...heads].map(([_id, head]) => {
-      const fresh = { seq: 0, turnAt: new Date() };
-      const update = { $max: { head }, $set: { open: true }, $setOnInsert: fresh };
-      return { updateOne: { filter: { _id }, update, upsert: true } };
-    });
-    await this.database.call(() => this.cursors.bulkWrite(updates, { ...OPERATION_LIMITS, ordered: false }));
   }
 
   /** Begins the turn of the open tenant that has waited longest; undefined if none may begin. */
@@ -190,24 +180,6 @@ export class FanOut {
       { updateOne: { filter: done, update: { $unset: { open: 1 as const } } } },
     ];
     await this.database.call(() => this.cursors.bulkWrite(updates, { ...OPERATION_LIMITS, ordered: true }));
-  }
-
-  /** Those of the subscriptions that may be given more deliveries. */
-  private async withRoom(subscribers: readonly Subscriber[], maxDue: number): Promise<Subscriber[]> {
-    if (subscribers.length === 0) return [];
-    const due = await this.queue.countDue(subscribers.map(({ _id }) => _id));
-    return subscribers.filter(({ _id }) => (due.get(String(_id)) ?? 0) < maxDue);
-  }
-
-  /** The enabled subscriptions of a tenant, read each time, so that none registered before an event is left out. */
-  private subscribersOf(tenant: Types.ObjectId): Promise<Subscriber[]> {
-    const filter = { tenant, enabled: true };
-    const options = { ...FROM_PRIMARY, projection: { events: 1, since: 1 } } as const;
-    return this.database.call(() => this.subscriptions.find(filter, options).toArray());
-  }
-
-  private get subscriptions(): mongo.Collection<Subscriber & { tenant: Types.ObjectId; enabled: boolean }> {
-    return this.connection.collection('subscriptions') as never;
   }
 
   private get cursors(): mongo.Collection<DeliveryCursor> {

@@ -72,8 +72,7 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     const record = await this.inFreeSlot(scope, (slot) =>
       super.create(scope, { ...input, secret: newSecret(), slot, since }, options),
     );
-    // Read rather than remembered: the record of an earlier attempt with the same key has that attempt's
-    // secret.
+    // Read rather than remembered: the record of an earlier attempt with the same key has that attempt's secret.
     const { secret } = await this.secretsOf(scope, record._id);
     return { ...record, secret };
   }
@@ -136,12 +135,9 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
   private async inFreeSlot<T>(scope: TenantScope, store: (slot: number) => Promise<T>): Promise<T> {
     const tenant = currentTenant(scope.caller);
     for (;;) {
-      const query = this.subscriptions
-        .find({ tenant }, { slot: 1 }, { ...FROM_PRIMARY })
-        .limit(MAX_SUBSCRIPTIONS)
-        .lean();
-      const present = await this.database.call(() => query.exec());
-      const taken = new Set(present.map(({ slot }) => slot));
+      const taken = new Set(
+        await this.database.call(() => this.subscriptions.distinct('slot', { tenant }, { ...FROM_PRIMARY })),
+      );
       const free = Array.from({ length: MAX_SUBSCRIPTIONS }, (_, slot) => slot).filter((n) => !taken.has(n));
       const slot = free[Math.floor(Math.random() * free.length)];
       if (slot === undefined) throw new TooManySubscriptionsError(MAX_SUBSCRIPTIONS);
@@ -155,10 +151,8 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
   }
 
   /** @throws ValidationError if no event has one of the types, or webhooks may not be sent to the URL */
-  private async check({ url, events }: { url?: unknown; events?: unknown }): Promise<void> {
-    // Values of other types are left to the validation of the input.
-    const types = Array.isArray(events) ? events.filter((type) => typeof type === 'string') : [];
-    const [first, ...others] = types.flatMap((type, i) => {
+  private async check({ url, events }: Changes<SubscriptionChanges>): Promise<void> {
+    const [first, ...others] = (events ?? []).flatMap((type, i) => {
       const detail = this.types.violationOf(type);
       return detail === undefined ? [] : [{ pointer: `/events/${i}`, detail }];
     });
@@ -170,10 +164,10 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
   /** @throws RecordNotFoundError if no subscription of the scope has the id */
   private async secretsOf(scope: TenantScope, id: string | Types.ObjectId): Promise<Secrets> {
     const filter = this.filterOf('update', scope, id);
-    const query = this.subscriptions
-      .findOne(filter, { secret: 1, previousSecrets: 1, __v: 1 }, { ...FROM_PRIMARY })
-      .lean<Secrets>();
-    const found = await this.database.call(() => query.exec());
+    const fields = { secret: 1, previousSecrets: 1, __v: 1 };
+    const found = await this.database.call(() =>
+      this.subscriptions.findOne(filter, fields, { ...FROM_PRIMARY }).lean<Secrets>(),
+    );
     if (!found) throw new RecordNotFoundError(Subscription.name);
     return found;
   }

@@ -8,10 +8,12 @@ import {
 import { Database, pause } from '../../database/index.js';
 import { OUTAGE } from '../../errors/index.js';
 import { type AttemptOutcome, type ClaimedDelivery, DeliveryQueue } from '../deliveries/delivery-queue.js';
-import { NotificationCounters } from '../notification-metrics.js';
+import { EventLog } from '../log/event-log.js';
+import { NotificationMetrics } from '../notification-metrics.js';
+import { type Receiver, Receivers, secretsOf } from '../subscriptions/receivers.js';
 import { WebhookSender } from '../webhooks/webhook-sender.js';
 import { DueDeliveries, type Placed } from './due-deliveries.js';
-import { type Receiver, Receivers, secretsOf, type Slot, Slots } from './slots.js';
+import { type Slot, Slots } from './slots.js';
 
 /** How often to look for the deliveries of other processes. Unit: milliseconds. */
 const POLL_MS = 200;
@@ -24,13 +26,11 @@ const DRAIN_MS = 5_000;
 
 const GONE = 410;
 
-const LIMITS = { perSubscription: 8, proven: 160, unproven: 240 };
-
 /** Makes the deliveries that are due. Any number of workers may run. */
 @Injectable()
 export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('DeliveryWorker');
-  private readonly slots = new Slots(LIMITS);
+  private readonly slots = new Slots();
   private readonly due: DueDeliveries;
   private readonly running = new Set<Promise<void>>();
   /** Aborted when no more deliveries may be claimed. */
@@ -38,15 +38,15 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   /** Aborted when running attempts must end, and what cannot be stored is not tried again. */
   private readonly cuttingOff = new AbortController();
   private waking = new AbortController();
-  private stopped?: Promise<void>;
   private loop: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly queue: DeliveryQueue,
+    private readonly log: EventLog,
     private readonly receivers: Receivers,
     private readonly sender: WebhookSender,
     private readonly database: Database,
-    private readonly counters: NotificationCounters,
+    private readonly metrics: NotificationMetrics,
   ) {
     this.due = new DueDeliveries(queue, this.slots, receivers);
     queue.added.subscribe(() => this.waking.abort());
@@ -64,11 +64,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   }
 
   /** Stops claiming, waits up to 5 s for running attempts, and returns the unfinished ones to the queue. */
-  stop(): Promise<void> {
-    return (this.stopped ??= this.drain());
-  }
-
-  private async drain(): Promise<void> {
+  async stop(): Promise<void> {
     this.stopping.abort();
     this.waking.abort();
     await this.loop;
@@ -95,10 +91,11 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   /** Starts the attempts of a batch, or returns it to the queue; resolves as soon as they have started. */
   private async attemptAll(claimed: readonly Placed<ClaimedDelivery>[]): Promise<void> {
     try {
-      const [receivers, bodies] = await Promise.all([
+      const [receivers, events] = await Promise.all([
         this.receivers.find(claimed.map(({ delivery }) => delivery.subscription)),
-        this.receivers.bodies(claimed.map(({ delivery }) => delivery.event)),
+        this.log.findAll(claimed.map(({ delivery }) => delivery.event)),
       ]);
+      const bodies = new Map(events.map(({ _id, body }) => [_id, body]));
       for (const placed of claimed) {
         const { subscription, event } = placed.delivery;
         this.begin(placed, this.attempt(placed, receivers.get(String(subscription)), bodies.get(event)));
@@ -141,7 +138,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     const message = { id: delivery.event, url: receiver.url, secrets: secretsOf(receiver), body };
     const result = await this.sender.send(message, this.cuttingOff.signal).catch(() => undefined);
     if (!result) return this.release(delivery);
-    this.counters.attempted(result);
+    this.metrics.attempted(result);
     this.slots.record(subscription, result.error !== undefined);
     // The receiver is free again: storing the outcome does not involve it.
     this.leave(slot);

@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { Types } from 'mongoose';
 import type { ClaimedDelivery, DeliveryQueue, DueDelivery } from '../deliveries/delivery-queue.js';
-import type { Receivers, Slot, Slots, Target } from './slots.js';
+import type { Receivers } from '../subscriptions/receivers.js';
+import type { Slot, Slots, Target } from './slots.js';
 
 /** How far the clocks of processes may differ before a delivery waits for the next survey. Unit: milliseconds. */
 const CLOCK_MARGIN_MS = 10_000;
@@ -62,7 +63,8 @@ export class DueDeliveries {
       for (const delivery of all) claimed.set(String(delivery._id), delivery);
     } finally {
       // Another worker was faster, or the database could not be reached: then they are still due.
-      for (const { delivery, slot } of placed.filter(({ delivery: { _id } }) => !claimed.has(String(_id)))) {
+      for (const { delivery, slot } of placed) {
+        if (claimed.has(String(delivery._id))) continue;
         slot.leave();
         this.remember(targetOf(delivery));
       }
@@ -110,31 +112,28 @@ export class DueDeliveries {
 
   /** Gives the slots to deliveries of the subscriptions whose turn it is. */
   private async place(found: NewDeliveries): Promise<Placed<DueDelivery>[]> {
-    const asked: [target: Target, slots: readonly Slot[]][] = [];
+    const placed: Promise<Placed<DueDelivery>[]>[] = [];
     let read = 0;
     for (const target of this.inTurns()) {
       const due = found.get(target.subscription);
       if (!due && read === MAX_READ) continue;
       const slots = this.slots.take(target, due?.length);
       if (slots.length === 0) continue;
-      asked.push([target, slots]);
       if (!due) read++;
+      placed.push(this.fill(slots, target, due));
     }
-    const placed = await Promise.all(asked.map(([target, slots]) => this.placeOf(target, slots, found)));
-    return placed.flat();
+    return (await Promise.all(placed)).flat();
   }
 
-  private async placeOf(
-    target: Target,
+  /** Gives slots to the deliveries of a subscription, which are read unless they are known. */
+  private async fill(
     slots: readonly Slot[],
-    found: NewDeliveries,
+    target: Target,
+    known?: readonly DueDelivery[],
   ): Promise<Placed<DueDelivery>[]> {
     // One more than there are slots for tells that more are due.
-    const due =
-      found.get(target.subscription) ??
-      (await this.queue
-        .dueOf(new Types.ObjectId(target.subscription), slots.length + 1)
-        .catch((error: unknown) => this.warn(error)));
+    const read = () => this.queue.dueOf(new Types.ObjectId(target.subscription), slots.length + 1);
+    const due = known ?? (await read().catch((error: unknown) => this.warn(error)));
     this.waiting.delete(target.subscription);
     // At the end of the line, so that all take turns.
     if (!due || due.length > slots.length) this.remember(target);

@@ -1,22 +1,15 @@
-import { Injectable } from '@nestjs/common';
-import { InjectConnection } from '@nestjs/mongoose';
-import type { Connection, Types } from 'mongoose';
-import { CRUD_CONNECTION, Database, FROM_PRIMARY, OPERATION_LIMITS } from '../../database/index.js';
-import type { EventRecord } from '../log/event-log.js';
-import type { Subscription } from '../subscriptions/subscription.schema.js';
-
 /** Maximum number of subscriptions to remember whose last attempt succeeded. */
 const MAX_PROVEN = 10_000;
 
 /** Maximum number of deliveries that a worker attempts at a time. */
-export interface SlotLimits {
+const LIMITS = {
   /** For a subscription whose last attempt succeeded; another one has a single slot. */
-  readonly perSubscription: number;
+  perSubscription: 8,
   /** For all subscriptions whose last attempt succeeded. */
-  readonly proven: number;
+  proven: 160,
   /** For all others: at least two for each subscription that a tenant may have, so that each has its slot. */
-  readonly unproven: number;
-}
+  unproven: 240,
+};
 
 /** The identifiers of a subscription and of its tenant. */
 export interface Target {
@@ -41,7 +34,7 @@ export class Slots {
   /** Number of slots in use by subscription, by tenant, by group, and by tenant and group. */
   private readonly used = new Map<string, number>();
 
-  constructor(readonly limits: SlotLimits) {}
+  constructor(readonly limits = LIMITS) {}
 
   /** Number of deliveries of a tenant in flight. */
   inFlightOf(tenant: string): number {
@@ -85,62 +78,5 @@ export class Slots {
       if (count > 0) this.used.set(user, count);
       else this.used.delete(user);
     }
-  }
-}
-
-/** The part of a subscription that deliveries need. */
-export type Receiver = Pick<Subscription, 'tenant' | 'url' | 'enabled' | 'secret' | 'previousSecrets'> & {
-  readonly _id: Types.ObjectId;
-};
-
-const RECEIVER = { tenant: 1, url: 1, enabled: 1, secret: 1, previousSecrets: 1 } as const;
-
-/** The secrets that currently sign messages to a receiver, newest first. */
-export function secretsOf({ secret, previousSecrets = [] }: Receiver): string[] {
-  const valid = previousSecrets.filter(({ until }) => until.getTime() > Date.now());
-  return [secret, ...valid.map((previous) => previous.secret)];
-}
-
-/** Reads the parts of many deliveries at once. */
-@Injectable()
-export class Receivers {
-  constructor(
-    @InjectConnection(CRUD_CONNECTION) private readonly connection: Connection,
-    private readonly database: Database,
-  ) {}
-
-  /** Subscriptions by identifier, without deleted ones. */
-  async find(ids: readonly Types.ObjectId[]): Promise<Map<string, Receiver>> {
-    const found = await this.read<Receiver>('subscriptions', ids, RECEIVER);
-    return new Map(found.map((receiver) => [String(receiver._id), receiver]));
-  }
-
-  /** The bodies of events by identifier, without those that are no longer stored. */
-  async bodies(ids: readonly string[]): Promise<Map<string, string>> {
-    const found = await this.read<EventRecord>('events', ids, { body: 1 });
-    return new Map(found.map(({ _id, body }) => [_id, body]));
-  }
-
-  /** Disables a subscription, unless its URL has changed. */
-  async disable({ _id, url }: Receiver): Promise<void> {
-    const change = { $set: { enabled: false, updatedAt: new Date() }, $inc: { __v: 1 } };
-    await this.database.call(() =>
-      this.connection
-        .collection('subscriptions')
-        .updateOne({ _id, url, enabled: true }, change, { ...OPERATION_LIMITS }),
-    );
-  }
-
-  private async read<T>(
-    collection: string,
-    ids: readonly unknown[],
-    projection: Record<string, 1>,
-  ): Promise<T[]> {
-    const stored = this.connection.collection(collection);
-    const options = { ...FROM_PRIMARY, projection };
-    const found = await this.database.call(() =>
-      stored.find({ _id: { $in: ids as never } }, options).toArray(),
-    );
-    return found as T[];
   }
 }
