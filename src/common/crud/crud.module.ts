@@ -8,7 +8,6 @@ import {
   type NestModule,
   type OnModuleInit,
   type Provider,
-  RequestMethod,
   type Type,
 } from '@nestjs/common';
 import { HttpAdapterHost, ModuleRef, ModulesContainer } from '@nestjs/core';
@@ -31,13 +30,14 @@ import { checkRequired } from './definition/check-fields.js';
 import type { CrudDefinition } from './definition/crud-definition.js';
 import { CrudController } from './pipeline/crud.controller.js';
 import { checkConstructor, finishController } from './pipeline/finish-controller.js';
-import { hasRoutes, metadataOf, originOf, pathOfRoute } from './pipeline/plan.js';
+import { hasRoutes, originOf } from './pipeline/plan.js';
 import { GetGuards } from './pipeline/route-guards.js';
 import { documentRestriction } from './openapi/document-route.js';
 import { checkOverrides } from './options/check-options.js';
 import { type Fail, failFor } from './options/checks.js';
 import type { CrudOptions } from './options/crud-options.js';
-import { handleExpressErrors, readExpressBody } from './platform/express.js';
+import { readExpressBody } from './platform/express-body.js';
+import { handleExpressErrors } from './platform/express.js';
 import { bodyLimitOf, usePlatform } from './platform/platform.js';
 import { SEARCH_CHECKPOINTS, searchable, SearchIndex, searchProvider } from './search/search-index.js';
 import { CrudResource, CrudRegistry } from './service/crud-resource.js';
@@ -78,20 +78,14 @@ class CrudRegistryModule implements NestModule, OnModuleInit, BeforeApplicationS
   /** Nest calls this before it registers routes; not in an application without a server, such as a worker. */
   configure(consumer: MiddlewareConsumer): void {
     this.close = usePlatform(this.host.httpAdapter, this.moduleRef);
-    const controllers = this.controllers();
+    const controllers = this.controllers().filter(hasRoutes);
     if (this.isExpress && controllers.length > 0) consumer.apply(readExpressBody).forRoutes(...controllers);
   }
 
   /** After the routes, and before Nest's own handler of errors. */
   onModuleInit(): void {
     if (!this.isExpress) return;
-    const routes = this.controllers().flatMap((controller) =>
-      [...metadataOf(controller).routes.values()].map((route) => ({
-        method: RequestMethod[route.method],
-        path: pathOfRoute(controller, route),
-      })),
-    );
-    handleExpressErrors(this.host.httpAdapter.getInstance(), routes);
+    handleExpressErrors(this.host.httpAdapter.getInstance(), this.controllers(), hasRoutes);
   }
 
   beforeApplicationShutdown(): void {
@@ -105,7 +99,7 @@ class CrudRegistryModule implements NestModule, OnModuleInit, BeforeApplicationS
 
   private controllers(): Type<object>[] {
     const all = [...this.modules.values()].flatMap(({ controllers }) => [...controllers.values()]);
-    return all.map(({ metatype }) => metatype as Type<object>).filter(hasRoutes);
+    return all.map(({ metatype }) => metatype as Type<object>);
   }
 }
 

@@ -62,6 +62,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
     checkQuery(request, context.getHandler());
     const error = bodyError(request, bodyFormatOf(context.getHandler()));
     if (error) throw error;
+    request.platform.checkBody?.(request);
     applyScope(request, isolationOf(context));
     const { guardCheck } = contextOf(request);
     if (guardCheck) {

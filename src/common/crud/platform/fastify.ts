@@ -5,6 +5,7 @@ import {
   checkHarmless,
   discardRest,
   hasBody,
+  parseJson,
   readJson,
   streamBody,
   StreamSlots,
@@ -62,6 +63,10 @@ function readBodies(fastify: FastifyInstance, readsJson: boolean): void {
       route.errorHandler = (error, request, reply) => sendProblem(error, request, reply);
   });
   const types = new WeakMap<FastifyRequest, string>();
+  const restoreType = (request: FastifyRequest) => {
+    const type = types.get(request);
+    if (type !== undefined) request.raw.headers['content-type'] = type;
+  };
   fastify.addHook('preParsing', (request, _reply, body, done) => {
     if (!isStrict(request)) return done(null, body);
     const { headers } = request.raw;
@@ -73,15 +78,20 @@ function readBodies(fastify: FastifyInstance, readsJson: boolean): void {
     done(error, body);
   });
   fastify.addHook('preValidation', (request, _reply, done) => {
-    const type = types.get(request);
-    if (type !== undefined) request.raw.headers['content-type'] = type;
+    restoreType(request);
     const { body, routeOptions } = request;
     const isWhole = body !== undefined && routeOptions.config.batchBody === undefined;
-    if (isWhole && isStrict(request)) checkHarmless(body);
-    done();
+    if (!isWhole || !isStrict(request)) return done();
+    try {
+      checkHarmless((request.body = Buffer.isBuffer(body) ? parseJson(body) : body));
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
   });
   fastify.addContentTypeParser(OWN_TYPE, (request, body, done) => {
     if (!types.has(request)) return done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE());
+    restoreType(request);
     if (request.routeOptions.config.batchBody === 'lines') return done(null, streamBody(body));
     readJson(request, body, request.routeOptions.bodyLimit).then((value) => done(null, value), done);
   });
