@@ -97,11 +97,9 @@ function ignore(code: number): (error: unknown) => void {
 
 /** The indexes of a schema, each once. */
 function declaredIndexes(schema: Schema): mongo.IndexDescription[] {
-  const declared = schema
-    .indexes()
-    .map(
-      ([key, { background: _, [REPLACES]: _replaces, ...options }]) =>
-        ({ ...options, key }) as mongo.IndexDescription,
-    );
+  const declared = schema.indexes().map(([key, options]) => {
+    const { background: _, [REPLACES]: _replaces, ...others } = options;
+    return { ...others, key } as mongo.IndexDescription;
+  });
   return [...new Map(declared.map((index) => [JSON.stringify(index), index])).values()];
 }

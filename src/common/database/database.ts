@@ -100,11 +100,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
     return [...this.unindexed];
   }
 
-  /**
-   * Has an index that cannot be built stop one resource, and not all.
-   *
-   * @returns throws IndexUnavailableError if there is such an index
-   */
+  /** Has an index that cannot be built stop one resource, whose check this returns. It throws IndexUnavailableError. */
   indexesOf(name: string): () => void {
     this.ofResources.add(name);
     return () => {

@@ -27,10 +27,7 @@ export class InstallationKey {
     @InjectConnection(CRUD_CONNECTION) connection: Connection,
     private readonly database: Database,
   ) {
-    const schema = new Schema<StoredKey>(
-      { _id: String, value: { type: Buffer, required: true } },
-      { versionKey: false },
-    );
+    const schema = new Schema<StoredKey>({ _id: String, value: Buffer }, { versionKey: false });
     // One of the connection's models, whose collections are created at the start.
     this.keys = connection.model<StoredKey>('InstallationKey', reserveCollection(schema), 'installation');
   }

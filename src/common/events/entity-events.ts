@@ -70,10 +70,7 @@ export class EntityEventPublisher {
 
   /** Whether the event of a hook has a listener. If not, the event need not be made. */
   isHeard(resource: string, hook: AfterHook): boolean {
-    return (
-      this.emitter.listenerCount(entityEventName(resource, hook)) > 0 ||
-      this.emitter.listenersAny().length > 0
-    );
+    return this.listenersOf(entityEventName(resource, hook)).length > 0;
   }
 
   /** Runs a before-hook and logs it if it takes longer than `hookWarnMs`. @throws the hook's own exception */
