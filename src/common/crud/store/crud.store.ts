@@ -39,9 +39,6 @@ import {
 /** How often a deletion is tried again because the record changed in between. */
 const MAX_ATTEMPTS = 10;
 
-/** Members that only the store knows. */
-const INTERNAL = [WORDS, OUTBOX, HOLDS] as const;
-
 /** Length of texts to index from which on writes are carried out one at a time. Unit: UTF-16 code units. */
 const LARGE = 4_096;
 
@@ -118,11 +115,7 @@ export class CrudStore<Entity> {
     return new CrudStore(this.model, database, this.search, this.isReferredTo, holding, this.outbox);
   }
 
-  /**
-   * Stores a new record and returns it as stored.
-   *
-   * @throws ValidationError if the schema rejects it, DuplicateValueError if a unique value is taken
-   */
+  /** Stores a new record and returns it as stored. @throws ValidationError of the schema, DuplicateValueError */
   async insert(record: object, { entry, onQueued }: StoreWrite = {}): Promise<Stored<Entity>> {
     return this.write(record, async (hold) => {
       const document = new this.model(record, undefined, { strict: 'throw' });
@@ -197,10 +190,8 @@ export class CrudStore<Entity> {
     // With this hint, the server does not walk the index of another field to find them.
     const limit = ids.length;
     const options = { ...this.database.limits, limit, batchSize: limit, hint: { _id: 1 } as const };
-    const query = this.model.find({}, this.projectionOf(fields), options);
-    return (await filtered(query, { ...predicate, _id: { $in: ids } })
-      .lean()
-      .exec()) as Stored<Entity>[];
+    const query = this.model.find({}, this.projectionOf(fields), options).lean();
+    return (await filtered(query, { ...predicate, _id: { $in: ids } }).exec()) as Stored<Entity>[];
   }
 
   /** The matching records, read as they are consumed. Closes its cursor when the reader stops early. */
@@ -236,12 +227,8 @@ export class CrudStore<Entity> {
     const query = filtered(this.model.find(), filter);
     query.cast(this.model);
     const pipeline = [{ $match: query.getFilter() }, ...stages] as unknown as PipelineStage[];
-    return this.database.call(() =>
-      this.model
-        .aggregate<Result>(pipeline)
-        .option({ ...this.database.limits })
-        .exec(),
-    );
+    const aggregation = this.model.aggregate<Result>(pipeline).option({ ...this.database.limits });
+    return this.database.call(() => aggregation.exec());
   }
 
   /** The approximate number of all records, at no cost. */
@@ -331,7 +318,7 @@ export class CrudStore<Entity> {
     const { outbox, database } = this;
     if (!outbox) return this.remove(filter);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const query = this.model.findOne({}, null, { ...database.limits }).select([...outbox.hiddenFields]);
+      const query = this.model.findOne({}, null, { ...database.limits }).select(outbox.hiddenFields);
       const found = await database.call(() => filtered(query, filter).lean().exec());
       if (!found) return undefined;
       const revision = await outbox.storeDeletion(found, entry, database);
@@ -363,15 +350,11 @@ export class CrudStore<Entity> {
   }
 
   private shown(record: Stored<Entity>): Stored<Entity> {
-    for (const member of INTERNAL) Reflect.deleteProperty(record, member);
+    for (const member of [WORDS, OUTBOX, HOLDS]) Reflect.deleteProperty(record, member);
     return this.hides ? hideFields(this.model.schema, record as Stored<object> as never) : record;
   }
 
-  /**
-   * Runs a write that sets values, and turns a rejection of them into an error that a client understands.
-   *
-   * @param operation is to `hold` what the values refer to right before its command
-   */
+  /** Runs a write, which calls `hold` right before its command. Rejections become errors that clients understand. */
   private async write<T>(values: object, operation: (hold?: () => Promise<void>) => Promise<T>): Promise<T> {
     const { database, holding, model, words } = this;
     if (this.hasMaps) checkMapNames(model.schema, values);

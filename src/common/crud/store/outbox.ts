@@ -116,12 +116,8 @@ export class Outbox {
     const deleted = await this.deleted(olderThan, limit);
     // The first condition is the one that uses the index.
     const filter = { [PENDING]: { $gte: EVENT_PREFIX }, [`${OUTBOX}.at`]: { $lt: olderThan } };
-    const query = this.model
-      .find(filter, null, { ...OPERATION_LIMITS })
-      .select([...this.hiddenFields])
-      .limit(limit)
-      .comment(COMMENT)
-      .lean<Pending[]>();
+    const options = { ...OPERATION_LIMITS, limit, comment: COMMENT };
+    const query = this.model.find(filter, null, options).select(this.hiddenFields).lean<Pending[]>();
     const written = await this.database.call(() => query.exec());
     return [...written.map((record) => ({ record, [OUTBOX]: record[OUTBOX] })), ...deleted]
       .flatMap(({ record, [OUTBOX]: entries }) => entries.map((entry) => ({ record, entry })))
@@ -133,7 +129,7 @@ export class Outbox {
   }
 
   /** The members of a record besides those that the schema shows, for {@link Outbox.storeDeletion}. */
-  get hiddenFields(): readonly string[] {
+  get hiddenFields(): string[] {
     return [`+${OUTBOX}`, `+${this.events.tenant}`];
   }
 
@@ -191,14 +187,8 @@ export class Outbox {
     const filter = { resource: definition.name, at: { $lt: olderThan } };
     const deleted: Announced[] = [];
     for (let living = 0; ;) {
-      const page = await database.call(() =>
-        announcements
-          .find(filter, LASTING)
-          .sort({ at: 1 })
-          .skip(deleted.length + living)
-          .limit(limit)
-          .toArray(),
-      );
+      const options = { ...LASTING, sort: { at: 1 }, skip: deleted.length + living, limit } as const;
+      const page = await database.call(() => announcements.find(filter, options).toArray());
       if (page.length === 0) return deleted;
       const ids = { _id: { $in: page.map(({ id }) => id) } };
       const present = await database.call(() =>
@@ -277,11 +267,7 @@ export class Outboxes implements OnApplicationBootstrap, BeforeApplicationShutdo
   }
 }
 
-/**
- * The event of a write, without its record.
- *
- * @param names of the fields that it sets, changes or removes
- */
+/** The event of a write, without its record. @param names of the fields that it sets, changes or removes */
 export function entryOf(
   { presenter }: CrudDefinition,
   { tenant }: TenantContext,

@@ -219,11 +219,8 @@ export function kindOf(filter: StoreFilter, how: object): string {
   const { $and = [] } = filter as { $and?: readonly StoreFilter[] };
   const kind = { filter, exact: $and.map((condition) => exact.has(condition)), how };
   // As the driver does: a member that is undefined is sent as null.
-  const { buffer, byteOffset, length } = serialize(kind, {
-    ignoreUndefined: false,
-    serializeFunctions: true,
-  });
-  return Buffer.from(buffer, byteOffset, length).toString('latin1');
+  const bytes = serialize(kind, { ignoreUndefined: false, serializeFunctions: true });
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
 
 /** A deep copy of a record, since readers may change what they receive. */

@@ -268,13 +268,10 @@ function rejectedBy(error: unknown): number[] {
   return [error.writeErrors].flat().map(({ index }) => index);
 }
 
-/** The timestamps that Mongoose gives a document that it inserts itself. */
-interface WithTimestamps {
-  initializeTimestamps?(): unknown;
-}
-
 /** Makes the record of a document as `save()` would store it, with its timestamps and revision. @throws the errors of its schema */
-export async function recordOfDocument(document: HydratedDocument<Fields> & WithTimestamps): Promise<Fields> {
+export async function recordOfDocument(
+  document: HydratedDocument<Fields> & { initializeTimestamps?(): unknown },
+): Promise<Fields> {
   await document.validate();
   document.initializeTimestamps?.();
   document.set('__v', 0);
