@@ -113,7 +113,7 @@ export class Batches<Item, Result> {
 }
 
 /** A function whose callers share what is under way: unlike {@link singleFlight}, also if it has begun before they ask. */
-export function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
+export function coalesced<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let underWay: Promise<Result> | undefined;
   return () => (underWay ??= work().finally(() => (underWay = undefined)));
 }

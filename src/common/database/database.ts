@@ -9,7 +9,7 @@ import {
   reasonOf,
 } from '../errors/index.js';
 import { type BackgroundTask, BackgroundTasks, pause } from './background-tasks.js';
-import { shared } from './batches.js';
+import { coalesced } from './batches.js';
 import { prepareCollections, rejectReservedCollections } from './collections.js';
 import { DeadlineError, isTimeout, translateDatabaseError, unwrapped } from './database-errors.js';
 import { DatabaseMetrics } from './database-metrics.js';
@@ -45,7 +45,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly ofResources = new Set<string>();
   private unindexed: ReadonlySet<string> = new Set();
   /** Whether the database answers a ping at once. Operations that end at the same time share one ping. */
-  private readonly isReachable = shared(() =>
+  private readonly isReachable = coalesced(() =>
     withDeadline(this.sendPing(), PROBE_MS).then(
       () => true,
       () => false,
@@ -187,7 +187,7 @@ export class Database implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /** Resolves when the database answers, or rejects within five seconds. Those who ask at the same time share a ping. */
-  readonly ping = shared(() => this.call(() => this.sendPing()));
+  readonly ping = coalesced(() => this.call(() => this.sendPing()));
 
   private async sendPing(): Promise<void> {
     await this.connection.db?.command({ ping: 1, ...OPERATION_LIMITS });

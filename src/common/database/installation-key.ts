@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectConnection } from '@nestjs/mongoose';
 import { type Connection, type Model, Schema } from 'mongoose';
-import { shared } from './batches.js';
+import { coalesced } from './batches.js';
 import { reserveCollection } from './collections.js';
 import { OPERATION_LIMITS } from './database-limits.js';
 import { CRUD_CONNECTION } from './database-server.js';
@@ -38,7 +38,7 @@ export class InstallationKey {
   }
 
   /** Reads the key again, since the database may have been emptied or restored. Stores the known key if there is none. */
-  readonly reload = shared(async () => {
+  readonly reload = coalesced(async () => {
     const query = this.keys
       .findByIdAndUpdate(
         ID,
