@@ -1,6 +1,7 @@
 /** @mongodb */
 import { Prop } from '@nestjs/mongoose';
-import { Types } from 'mongoose';
+import { Allow } from 'class-validator';
+import { Schema, Types } from 'mongoose';
 import { IsReference, IsText, type Outbox, Outboxes, schemaOf } from '../../../src/index.js';
 import { PostsModule } from '../../../src/posts/posts.module.js';
 import { useResourceApp } from '../../support/resource-app.js';
@@ -14,6 +15,7 @@ const replies = resource({
   name: 'replies',
   fields: {
     text: IsText({ min: 1, max: 100 }),
+    any: [Prop({ type: Schema.Types.Mixed }), Allow()],
     topic: IsReference(() => topics.entity, { optional: true }),
   },
   ...OF_TENANT,
@@ -88,6 +90,15 @@ describe('the outbox of a resource', () => {
     expect(await pending()).toEqual([]);
     await change(id, { title: 'Tea', tags: ['green', 'hot'] });
     expect(await pending()).toMatchObject([{ action: 'update', record: { tags: ['green', 'hot'] } }]);
+  });
+
+  it.each<[unknown, unknown]>([
+    [['hot', 'green'], 'hot'],
+    [[['hot']], ['hot']],
+  ])('stores a change of the list %j to its entry %j', async (list, entry) => {
+    const id = await app.create('/replies', { text: 'one', any: list }, token);
+    await app.patch(`/replies/${id}`, { any: entry }, { token });
+    expect((await app.get(`/replies/${id}`, { token })).body.any).toEqual(entry);
   });
 
   it('has an entry for each record of creates that are stored together, which are settled by one command', async () => {

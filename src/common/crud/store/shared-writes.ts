@@ -296,10 +296,14 @@ export function differing({ set = {}, unset = [] }: StoreChange): StoreFilter | 
   return {
     $or: [
       ...values.map(([path, value]) => ({ [path]: { $ne: value } })),
+      // A list matches each of its entries, in a field that takes both.
+      ...values.map(([path, value]) => ({ [path]: Array.isArray(value) ? { $elemMatch: LIST } : LIST })),
       ...unset.map((path) => ({ [path]: { $exists: true } })),
     ],
   };
 }
+
+const LIST = { $type: 'array' };
 
 function isComparable(value: unknown): boolean {
   if (Array.isArray(value)) return value.every((entry) => !Array.isArray(entry) && isComparable(entry));
