@@ -119,7 +119,7 @@ export class InsufficientScopeError extends coded(
 export class MalformedRequestError extends coded('MALFORMED_REQUEST', (detail: string) => detail) {}
 
 /** Maximum number of violations in one response. */
-const MAX_ERRORS = 50;
+export const MAX_VIOLATIONS = 50;
 /** Maximum length of a violation's name, and of its message, whatever the client has sent. Unit: characters. */
 const MAX_NAME = 1_000;
 const MAX_DETAIL = 2_000;
@@ -130,7 +130,7 @@ export class ValidationError extends DomainError {
 
   /** @param errors each violation; at least one */
   constructor(errors: readonly [Violation, ...Violation[]], options?: ErrorOptions) {
-    const shown = errors.slice(0, MAX_ERRORS).map(shortened) as [Violation, ...Violation[]];
+    const shown = errors.slice(0, MAX_VIOLATIONS).map(shortened) as [Violation, ...Violation[]];
     const detail = errorMessages.validationFailed(errors.length, shown[0].detail);
     super('VALIDATION_FAILED', detail, { ...options, errors: shown });
   }

@@ -14,6 +14,7 @@ import {
   BodyTooLargeError,
   DomainError,
   InvalidTokenError,
+  MAX_VIOLATIONS,
   MalformedRequestError,
   OverloadedError,
   PathNotFoundError,
@@ -148,16 +149,13 @@ function isErrorStatus(status: unknown): boolean {
 /** The stable word of an error, as in `code`. */
 const CODE = /^[A-Z][A-Z0-9_]*$/;
 
-/** Maximum number of messages in one response. */
-const MAX_MESSAGES = 50;
-
 /** A Nest exception that your own code threw. Clients see its status and text. */
 export function featureError(exception: HttpException): DomainError {
   const status = exception.getStatus();
   const title = STATUS_CODES[status] ?? `Status ${status}`;
   const { code, detail, message, retryAfter } = bodyOf(exception);
   // A `ValidationPipe` lists all its violations in `message`; every other exception has one text.
-  const messages: unknown[] = Array.isArray(message) ? message.slice(0, MAX_MESSAGES) : [];
+  const messages: unknown[] = Array.isArray(message) ? message.slice(0, MAX_VIOLATIONS) : [];
   const errors = messages.map((one) => toViolation(String(one)));
   const [first] = errors;
   const text = [detail, message].find((one): one is string => typeof one === 'string' && one !== '');

@@ -35,30 +35,29 @@ function sourceOf(target: Type<object>, name: string, validations: ValidationMet
   const read = declaration ? declared(target, name, declaration) : readPlainField(target, name, validations);
   const prop = propsOf(target).get(name);
   const value = declaration?.options.default ?? (prop && 'default' in prop ? prop.default : undefined);
-  const documented = documentedDefault(value);
+  const preset = documentedDefault(value);
+  const schema = { ...read.schema, ...(preset !== undefined && { default: preset }) };
   return {
     ...read,
     name,
     required: !validations.some(isConditional),
-    ...(value !== undefined && { default: value }),
-    schema: withApiOptions(
-      { ...read.schema, ...(documented !== undefined && { default: documented }) },
-      apiOptionsOf(target, name),
-      read.list,
-    ),
+    default: value,
+    schema: withApiOptions(schema, apiOptionsOf(target, name), read.list),
   };
 }
 
-type ReadField = Omit<FieldDescription, 'name' | 'required' | 'default'>;
-
-function declared(target: Type<object>, name: string, declaration: FieldDeclaration): ReadField {
+function declared(
+  target: Type<object>,
+  name: string,
+  declaration: FieldDeclaration,
+): Omit<FieldDescription, 'name' | 'required'> {
   const { kind, list = false, nested, reference, values } = declaration.rule;
   return {
     kind,
     list,
-    ...(nested && { nested: nestedClassOf(target, name, nested) }),
-    ...(reference && { reference }),
-    ...(values && { values }),
+    nested: nested && nestedClassOf(target, name, nested),
+    reference,
+    values,
     schema: declaration.schema,
     declaration,
   };

@@ -2,16 +2,14 @@ import type { Type } from '@nestjs/common';
 import { TransformationType } from 'class-transformer';
 import { validate, type ValidationError as FieldError } from 'class-validator';
 import { Types } from 'mongoose';
-import { errorMessages, toPointer, ValidationError } from '../errors/index.js';
+import { errorMessages, MAX_VIOLATIONS, toPointer, ValidationError } from '../errors/index.js';
 import type { FieldDescription } from './field-rule.js';
 import { fieldsOf } from './fields.js';
 import { isWellFormed } from './is-text.js';
-import { enumKind, KINDS, parseTimestamp, type ValueKind } from './kinds.js';
+import { parseTimestamp } from './kinds.js';
 import { isPlainObject } from './plain-object.js';
 import { partialClassOf, type ReadClass, type ReadField, wholeClassOf } from './read-class.js';
 
-/** Maximum number of violations in one response. */
-const MAX_VIOLATIONS = 50;
 /** Maximum length of a field name in a response. Unit: characters. */
 const MAX_NAME = 100;
 /** Maximum nesting of classes in a body, and of objects and lists in a value without a class. Unit: levels. */
@@ -278,15 +276,15 @@ function openValueViolations(value: unknown, context: ReadContext, name: string,
  * A message about a value that is not of its field's kind, which plain decorators may accept and the store would convert:
  * `@IsString({ each: true })` accepts a string for a list.
  */
-function kindViolation({ source }: ReadField, value: unknown): string | undefined {
-  const { name, list, kind, values = [], declaration } = source;
+function kindViolation({ source, valueKind }: ReadField, value: unknown): string | undefined {
+  const { name, list, kind, declaration } = source;
   // A field decorator has its own message for everything that it rejects.
   if (declaration) return undefined;
   const entries: unknown[] = list && Array.isArray(value) ? value : [value];
   const hasMalformedText = entries.some((entry) => typeof entry === 'string' && !isWellFormed(entry));
   // Values without a class were checked when they were read.
   if (hasMalformedText && kind !== 'other') return fieldMessages.malformedText(name);
-  const { shape, accepts }: ValueKind = kind === 'enum' ? enumKind(values) : KINDS[kind];
+  const { shape, accepts } = valueKind;
   if (!list) return accepts(value) ? undefined : errorMessages.wrongType(name, shape);
   if (!Array.isArray(value)) return errorMessages.wrongType(name, 'an array');
   if (entries.some((entry) => entry === null || entry === undefined)) return fieldMessages.nullInList(name);

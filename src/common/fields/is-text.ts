@@ -15,7 +15,8 @@ export interface TextOptions extends ScalarOptions<string> {
 /** A string of well-formed Unicode within its bounds; never coerced. */
 export function IsText(options: TextOptions): FieldDecorator {
   const { min = 0, max, countsOuterSpace = true, maxTotal = Infinity } = options;
-  const shape = textShape(options);
+  const bounds = min > 0 ? `${min} to ${max}` : `at most ${max}`;
+  const shape = `a string of ${bounds} characters${countsOuterSpace ? '' : ', not counting white space around it'}`;
   const hasShape = (value: unknown): value is string => {
     if (typeof value !== 'string' || !isWellFormed(value)) return false;
     const length = lengthOf(countsOuterSpace ? value : value.trim());
@@ -32,11 +33,6 @@ export function IsText(options: TextOptions): FieldDecorator {
     storeType: String,
     storeRequired: min > 0,
   });
-}
-
-function textShape({ min = 0, max, countsOuterSpace = true }: TextOptions): string {
-  const bounds = min > 0 ? `${min} to ${max}` : `at most ${max}`;
-  return `a string of ${bounds} characters${countsOuterSpace ? '' : ', not counting white space around it'}`;
 }
 
 function textSchema({ min = 0, max, countsOuterSpace = true, maxTotal }: TextOptions): JsonSchema {

@@ -50,27 +50,29 @@ export const KINDS = {
 
 export type FieldKind = keyof typeof KINDS;
 
-/** The values of an enum, compared exactly. */
-export function enumKind(values: readonly (string | number)[]): ValueKind {
-  const isEach = (type: string) => values.every((value) => typeof value === type);
-  const type = values.every(Number.isInteger) ? 'integer' : (['number', 'string'] as const).find(isEach);
-  return {
-    shape: `one of ${values.map((value) => JSON.stringify(value)).join(', ')}`,
-    schema: { ...(type && { type }), enum: [...values] },
-    accepts: (value) => values.includes(value as string),
-  };
-}
-
 /** A TypeScript enum, or an array of the values. */
 export type EnumValues = Readonly<Record<string, string | number>> | readonly (string | number)[];
 
 /** The values of an enum or an array. The reverse mapping of a numeric enum, from numbers to names, is left out. */
-export function enumValuesOf(choices: EnumValues): readonly (string | number)[] {
+function enumValuesOf(choices: EnumValues): readonly (string | number)[] {
   if (Array.isArray(choices)) return [...new Set(choices as readonly (string | number)[])];
   const entries = Object.entries(choices as Record<string, string | number>);
   const isReverse = (name: string, value: unknown) =>
     /^-?\d+(\.\d+)?$/.test(name) && (choices as Record<string, unknown>)[String(value)] === Number(name);
   return [...new Set(entries.filter(([name, value]) => !isReverse(name, value)).map(([, value]) => value))];
+}
+
+/** The values of an enum, compared exactly. */
+export function enumKind(choices: EnumValues) {
+  const values = enumValuesOf(choices);
+  const isEach = (type: string) => values.every((value) => typeof value === type);
+  const type = values.every(Number.isInteger) ? 'integer' : (['number', 'string'] as const).find(isEach);
+  return {
+    values,
+    shape: `one of ${values.map((value) => JSON.stringify(value)).join(', ')}`,
+    schema: { ...(type && { type }), enum: [...values] },
+    accepts: (value: unknown) => values.includes(value as string),
+  } satisfies ValueKind & { values: unknown };
 }
 
 /** date-time of RFC 3339, section 5.6, up to milliseconds: more digits could not be returned. */

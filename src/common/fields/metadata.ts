@@ -75,12 +75,11 @@ export function schemaOptionsOf(target: Type<object>): object | undefined {
 
 /** The class that `@Type()` names for a field. */
 export function transformTypeOf(target: Type<object>, name: string): unknown {
-  const metadata = defaultMetadataStorage.findTypeMetadata(target, name);
-  if (!metadata) return undefined;
   try {
-    return metadata.typeFunction({ newObject: {}, object: {}, property: name });
+    const { typeFunction } = defaultMetadataStorage.findTypeMetadata(target, name);
+    return typeFunction({ newObject: {}, object: {}, property: name });
   } catch {
-    // A function that depends on the object returns nothing without one.
+    // There is no `@Type()`, or its function depends on the object.
     return undefined;
   }
 }

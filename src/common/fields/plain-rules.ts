@@ -3,7 +3,7 @@ import * as validators from 'class-validator';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
 import type { FieldDescription } from './field-rule.js';
 import { type JsonSchema, withTextExample } from './json-schema.js';
-import { enumKind, type EnumValues, enumValuesOf, type FieldKind, KINDS } from './kinds.js';
+import { enumKind, type EnumValues, type FieldKind, KINDS } from './kinds.js';
 import { designTypeOf, isClass, isConditional, transformTypeOf } from './metadata.js';
 
 /** The keywords that a constraint adds to a schema, by the arguments of its decorator, in their order. */
@@ -17,7 +17,7 @@ interface PlainRule {
 
 const rule = (kind: FieldKind, keywords?: Keywords): PlainRule => ({ kind, keywords });
 const format = (name: string) => rule('string', () => ({ format: name }));
-const choice = rule('enum', ([choices]) => enumKind(enumValuesOf(choices as EnumValues)).schema);
+const choice = rule('enum', ([choices]) => enumKind(choices as EnumValues).schema);
 const open = rule('other', () => ({ type: 'object', additionalProperties: true }));
 
 /** The keywords of constraints for a list as a whole. */

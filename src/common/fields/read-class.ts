@@ -1,18 +1,21 @@
 import type { Type } from '@nestjs/common';
-import { TransformationType } from 'class-transformer';
+import { TransformationType, type TransformMetadata } from 'class-transformer';
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
 import { getMetadataStorage, IsOptional } from 'class-validator';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
 import { FieldDeclaration, type FieldDescription } from './field-rule.js';
 import { sourcesOf } from './fields.js';
+import { enumKind, KINDS, type ValueKind } from './kinds.js';
 import { isConditional, oncePerClass, validationsOf } from './metadata.js';
 import { constraintOf, isPlainRule, PLAIN_RULES } from './plain-rules.js';
 
 /** How a field of a body is read. */
 export interface ReadField {
   readonly source: FieldDescription;
+  /** What its values, or the entries of its list, are. */
+  readonly valueKind: ValueKind;
   /** The functions of `@Transform()`. */
-  readonly transforms: readonly ((params: object) => unknown)[];
+  readonly transforms: readonly TransformMetadata['transformFn'][];
   /** The author's message about a value of another kind. @default a message of the reader's own */
   readonly message?: ValidationMetadata['message'];
 }
@@ -47,7 +50,8 @@ function makeReadClass(type: Type<object>, isPartial: boolean): ReadClass {
       .findTransformMetadatas(type, source.name, TransformationType.PLAIN_TO_CLASS)
       .map(({ transformFn }) => transformFn);
     const { message } = own.find((one) => decidesKind(one, source) && one.message) ?? {};
-    return [source.name, { source, transforms, message }];
+    const valueKind = source.kind === 'enum' ? enumKind(source.values ?? []) : KINDS[source.kind];
+    return [source.name, { source, valueKind, transforms, message }];
   });
   return {
     type: Checked as Type<object>,

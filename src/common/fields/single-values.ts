@@ -1,19 +1,19 @@
 import type { Type } from '@nestjs/common';
 import { Schema } from 'mongoose';
 import { decoratorOf, type FieldDecorator, type ScalarOptions } from './field-rule.js';
-import { enumKind, type EnumValues, enumValuesOf, KINDS } from './kinds.js';
+import { enumKind, type EnumValues, KINDS } from './kinds.js';
 
 /** One of the values of an enum, compared exactly; never coerced. */
 export function IsOneOf(choices: EnumValues, options: ScalarOptions<string | number> = {}): FieldDecorator {
-  const values = enumValuesOf(choices);
+  const kind = enumKind(choices);
+  const { values } = kind;
   const isEach = (type: string) => values.every((value) => typeof value === type);
   return decoratorOf(options, {
-    ...enumKind(values),
+    ...kind,
     name: 'isOneOf',
     kind: 'enum',
     storeType: isEach('number') ? Number : isEach('string') ? String : Object,
     storeRequired: !values.includes(''),
-    values,
   });
 }
 

@@ -9,7 +9,6 @@ import {
   type ApiResponseOptions,
   ApiSecurity,
   type ParameterObject,
-  type ResponseObject,
   type SecurityRequirementObject,
 } from '@nestjs/swagger';
 import { ApiProblems, ApiProblemsOf, type ErrorCode, LOAD_ERRORS } from '../../errors/index.js';
@@ -27,7 +26,6 @@ import {
   inputOf,
   isBatch,
   isolationOfHandler,
-  itemRouteOf,
   type Route,
   Shape,
   takesIfMatch,
@@ -36,25 +34,14 @@ import {
 import { type CrudClasses, createClasses } from './create-classes.js';
 import {
   documentParameter,
+  headerParameter,
   idParameter,
-  IDEMPOTENCY_KEY,
-  IF_MATCH,
-  IF_NONE_MATCH,
   ofField,
-  PREFER,
   queryBody,
   readParameters,
 } from './parameters.js';
-import {
-  bulkExchange,
-  type Exchange,
-  headersOf,
-  importExchange,
-  NOT_MODIFIED,
-  successOf,
-  takesKey,
-} from './responses.js';
-import { anyOf, documentedClass, modelsOf, refTo, schemaClass } from './schema-class.js';
+import { type Exchange, exchangeOf, NOT_MODIFIED, takesKey } from './responses.js';
+import { documentedClass, modelsOf, refTo, schemaClass } from './schema-class.js';
 
 /** Everything that the OpenAPI document says about a route, as decorators of its handler. */
 export function documentRoute(
@@ -74,8 +61,7 @@ export function documentRoute(
   const security = [...securityOfArchive(route, definition), ...securityOf(definition, isolation)];
   const contentTypes = contentTypesOf(route);
   const input = bodyOf(route, definition, classes);
-  const { body = input.body, models, response } = resultOf(route, resource, classes);
-  const headers = { ...response.headers, ...headersOf(route, definition) };
+  const { body = input.body, models, response } = exchangeOf(route, resource, classes);
   return [
     ApiOperation({ operationId: `${definition.name}_${route.handler}`, summary: route.summary(definition) }),
     ...parameters.map(documentParameter),
@@ -83,7 +69,7 @@ export function documentRoute(
     ApiExtraModels(...[...input.models, ...models].flatMap(modelsOf)),
     ...(body ? [ApiConsumes(...contentTypes.toSorted()), ApiBody({ required: true, ...body })] : []),
     ...(takesIfNoneMatch(route, definition) ? [ApiResponse(NOT_MODIFIED)] : []),
-    ApiResponse({ ...response, headers, status: route.status } as ApiResponseOptions),
+    ApiResponse({ ...response, status: route.status } as ApiResponseOptions),
     ApiProblemsOf({ label: definition.label, contentTypes }, ...problemsOf(route, definition, isolation)),
   ];
 }
@@ -155,12 +141,13 @@ function queryParameters({ body, query, reads }: Route, definition: CrudDefiniti
 }
 
 function headerParameters(route: Route, definition: CrudDefinition): ParameterObject[] {
+  const isInput = route.body === 'create' || route.body === 'update';
   return [
-    ...(route.body === 'create' || route.body === 'update' ? [PREFER] : []),
+    ...(isInput ? [headerParameter('Prefer')] : []),
     ...(route.headers ? fieldsOf(route.headers).map((field) => ofField(field, 'header')) : []),
-    ...(takesIfNoneMatch(route, definition) ? [IF_NONE_MATCH] : []),
-    ...(takesKey(route) ? [IDEMPOTENCY_KEY] : []),
-    ...(takesIfMatch(route, definition) ? [IF_MATCH] : []),
+    ...(takesIfNoneMatch(route, definition) ? [headerParameter('If-None-Match')] : []),
+    ...(takesKey(route) ? [headerParameter('Idempotency-Key')] : []),
+    ...(takesIfMatch(route, definition) ? [headerParameter('If-Match')] : []),
   ];
 }
 
@@ -198,29 +185,6 @@ function bodyClassOf(route: Route, definition: CrudDefinition, classes: CrudClas
   return isClass(body) ? documentedClass(body) : undefined;
 }
 
-function resultOf(route: Route, { definition, routes }: ControllerMetadata, classes: CrudClasses): Exchange {
-  const { kind, response } = route;
-  if (kind === 'import') return importExchange(classes);
-  if (kind === 'bulk') {
-    const kinds = (['create', 'update', 'del'] as const).filter((kind) => itemRouteOf(routes.values(), kind));
-    return bulkExchange(classes, definition, kinds);
-  }
-  if (kind !== 'own') return successOf(kind, classes, definition);
-  const done = (content: ResponseObject['content']) => ({ description: 'Done', content });
-  if (typeof response === 'string') return { models: [], response: done({ [response]: { schema: {} } }) };
-  const shape = response instanceof Shape ? response : undefined;
-  const shown = shape?.type ?? (response as Type<object> | undefined) ?? definition.entity;
-  const { page, reads, record } = classes;
-  const isPage = shape?.kind === 'page';
-  const types = shown !== definition.entity ? [documentedClass(shown)] : route.reads ? reads : [record];
-  const item = isPage ? refTo(page) : anyOf(types);
-  const schema = shape?.kind === 'list' ? { type: 'array', items: item } : item;
-  return {
-    models: [...types, ...(isPage ? [page, ...reads] : [])],
-    response: done({ 'application/json': { schema } }),
-  };
-}
-
 function problemsOf(
   route: Route,
   definition: CrudDefinition,
@@ -243,8 +207,8 @@ function problemsOf(
     Object.values(fields).some(({ param }) => param === undefined),
   );
   const when = (condition: boolean | undefined, ...codes: ErrorCode[]) => (condition ? codes : []);
-  const codes = [
-    'VALIDATION_FAILED' as const,
+  const codes: (ErrorCode | number)[] = [
+    'VALIDATION_FAILED',
     ...errors,
     ...when(readsBody, 'MALFORMED_REQUEST', 'UNSUPPORTED_MEDIA_TYPE'),
     ...when(readsBody && body !== 'lines', 'BODY_TOO_LARGE'),
@@ -266,9 +230,11 @@ function problemsOf(
       'AUTHENTICATION_UNAVAILABLE',
     ),
     ...LOAD_ERRORS,
+    'DATABASE_UNAVAILABLE',
+    'INDEX_UNAVAILABLE',
+    'INTERNAL_ERROR',
   ];
-  const always = ['DATABASE_UNAVAILABLE', 'INDEX_UNAVAILABLE', 'INTERNAL_ERROR'] as const;
-  return [...new Set<ErrorCode | number>([...codes, ...always])];
+  return [...new Set(codes)];
 }
 
 /** Whether an update depends on the current state of the record, because of a hook or a merge. */

@@ -58,101 +58,93 @@ export function idParameter(label: string, name = 'id'): ParameterObject {
   };
 }
 
-export const IF_MATCH = inHeader(
-  'If-Match',
-  'Change the record only if it has one of these ETags (RFC 9110); otherwise 412.',
-  { type: 'string', example: '*' },
-);
+/** A description and a schema, and what else OpenAPI says of a parameter. */
+type Described = readonly [description: string, schema: JsonSchema, rest?: Partial<ParameterObject>];
 
-export const IF_NONE_MATCH = inHeader(
-  'If-None-Match',
-  'ETags that the client has (RFC 9110); 304 if the record still has one of them.',
-  { type: 'string', example: '"none"' },
-);
+type HeaderName = 'Prefer' | 'If-None-Match' | 'Idempotency-Key' | 'If-Match';
 
-export const PREFER = inHeader(
-  'Prefer',
-  '`return=representation` (RFC 7240) answers with the whole record.',
-  { type: 'string', example: 'return=representation' },
-);
+/** The headers of generated routes. */
+const HEADERS: Readonly<Record<HeaderName, Described>> = {
+  Prefer: [
+    '`return=representation` (RFC 7240) answers with the whole record.',
+    { type: 'string', example: 'return=representation' },
+  ],
+  'If-None-Match': [
+    'ETags that the client has (RFC 9110); 304 if the record still has one of them.',
+    { type: 'string', example: '"none"' },
+  ],
+  'Idempotency-Key': [
+    'Any text that is new for each request, such as the UUID `8e03978e-40d5-43e8-bc93-6894a57f9324`. A repetition with the same key and body within 24 hours gets the first answer and changes nothing.',
+    // No example: the explorer would send it with every request, and get the first response again.
+    { type: 'string', pattern: '^[!-~]{1,255}$' },
+  ],
+  'If-Match': [
+    'Change the record only if it has one of these ETags (RFC 9110); otherwise 412.',
+    { type: 'string', example: '*' },
+  ],
+};
 
-export const IDEMPOTENCY_KEY = inHeader(
-  'Idempotency-Key',
-  'Any text that is new for each request, such as the UUID `8e03978e-40d5-43e8-bc93-6894a57f9324`. A repetition with the same key and body within 24 hours gets the first answer and changes nothing.',
-  // No example: the explorer would send it with every request, and get the first response again.
-  { type: 'string', pattern: '^[!-~]{1,255}$' },
-);
+export function headerParameter(name: HeaderName): ParameterObject {
+  return inHeader(name, ...HEADERS[name]);
+}
 
 /** A list of names, separated by commas. */
 const commas = { style: 'form', explode: false } as const;
 
-const cursor = (name: string, place: string) =>
-  inQuery(
-    name,
-    `Cursor of a page with the same filter and order: the records ${place}. Not with \`offset\`.`,
-    { type: 'string', minLength: 1 },
-  );
+const cursor = (place: string): Described => [
+  `Cursor of a page with the same filter and order: the records ${place}. Not with \`offset\`.`,
+  { type: 'string', minLength: 1 },
+];
 
 /** The parameters of typed queries, besides filters. */
-const PARAMETERS: Readonly<Record<string, (definition: CrudDefinition) => ParameterObject>> = {
+const PARAMETERS: Readonly<Record<string, (definition: CrudDefinition) => Described>> = {
   offset: ({ list }) => {
     const paged = ' With it or `limit` the answer is a page; without both, every record.';
     const description = `Number of records to skip.${list.unpaged ? paged : ''}`;
-    return inQuery('offset', description, { type: 'integer', ...PAGE_LIMITS.offset });
+    return [description, { type: 'integer', ...PAGE_LIMITS.offset }];
   },
   limit: ({ list: { maxLimit, unpaged } }) => {
     const size = Math.min(PAGE_LIMITS.limit.default, maxLimit);
     const left = unpaged ? 'only another page parameter is there' : 'it is left out';
-    return inQuery('limit', `Maximum number of records per page. ${size} if ${left}.`, {
-      type: 'integer',
-      minimum: PAGE_LIMITS.limit.minimum,
-      maximum: maxLimit,
+    const bounds = { minimum: PAGE_LIMITS.limit.minimum, maximum: maxLimit };
+    return [
+      `Maximum number of records per page. ${size} if ${left}.`,
       // A default would apply to every request, even one without page parameters.
-      ...(!unpaged && { default: size }),
-    });
+      { type: 'integer', ...bounds, ...(!unpaged && { default: size }) },
+    ];
   },
-  after: () => cursor('after', 'that come after it (`next`)'),
-  before: () => cursor('before', 'that come before it (`prev`)'),
-  count: () =>
-    inQuery(
-      'count',
-      'How a page counts all records: `estimated` may take the figure that the database keeps, `none` leaves `count` out.',
-      { type: 'string', enum: [...COUNT_MODES], default: 'exact' },
-    ),
-  sort: ({ query }) =>
-    inQuery(
-      'sort',
-      'Order of the records; a minus is descending. Records without the field come first in ascending order.',
-      { type: 'string', enum: [...query.orders.keys()], default: NEWEST_FIRST.text },
-    ),
-  fields: ({ shownFields }) =>
-    inQuery(
-      'fields',
-      'Names of the fields to show; `_id` always comes. Without it, all.',
-      { type: 'array', minItems: 1, items: { type: 'string', enum: [...shownFields] } },
-      commas,
-    ),
+  after: () => cursor('that come after it (`next`)'),
+  before: () => cursor('that come before it (`prev`)'),
+  count: () => [
+    'How a page counts all records: `estimated` may take the figure that the database keeps, `none` leaves `count` out.',
+    { type: 'string', enum: [...COUNT_MODES], default: 'exact' },
+  ],
+  sort: ({ query }) => [
+    'Order of the records; a minus is descending. Records without the field come first in ascending order.',
+    { type: 'string', enum: [...query.orders.keys()], default: NEWEST_FIRST.text },
+  ],
+  fields: ({ shownFields }) => [
+    'Names of the fields to show; `_id` always comes. Without it, all.',
+    { type: 'array', minItems: 1, items: { type: 'string', enum: [...shownFields] } },
+    commas,
+  ],
   q: ({ query: { search } }) => {
     const fields = search?.fields.map((field) => `\`${field}\``).join(', ');
-    return inQuery(
-      'q',
+    return [
       `Words to find in ${fields}, all of them, without regard to case and accents. Words in double quotes stand next to each other; a minus in front of a word or phrase excludes it, as in \`tea "green leaves" -milk\`.`,
       // No example: the explorer would send it with every list.
       { type: 'string', minLength: 1, maxLength: MAX_SEARCH_LENGTH },
-    );
+    ];
   },
-  expand: ({ expandable }) =>
-    inQuery(
-      'expand',
-      'References whose records take the place of their identifiers; a record that you may not read stays an identifier. An answer with it is never a 304.',
-      { type: 'array', items: { type: 'string', enum: [...expandable.keys()] } },
-      commas,
-    ),
-  archived: () =>
-    inQuery('archived', 'Your archived records: those alone, or beside the live ones. Takes a token.', {
-      type: 'string',
-      enum: [...ARCHIVED],
-    }),
+  expand: ({ expandable }) => [
+    'References whose records take the place of their identifiers; a record that you may not read stays an identifier. An answer with it is never a 304.',
+    { type: 'array', items: { type: 'string', enum: [...expandable.keys()] } },
+    commas,
+  ],
+  archived: () => [
+    'Your archived records: those alone, or beside the live ones. Takes a token.',
+    { type: 'string', enum: [...ARCHIVED] },
+  ],
 };
 
 /** Every parameter of a typed query. */
@@ -167,7 +159,10 @@ export function readParameters(kind: ReadKind, definition: CrudDefinition): Para
 
 /** Those that are not filters. */
 function otherParameters(kind: ReadKind, definition: CrudDefinition): ParameterObject[] {
-  return parametersOf(kind, definition).flatMap((name) => PARAMETERS[name]?.(definition) ?? []);
+  return parametersOf(kind, definition).flatMap((name) => {
+    const described = PARAMETERS[name]?.(definition);
+    return described ? [inQuery(name, ...described)] : [];
+  });
 }
 
 /** The filter of a field, in its short form and with operators. */

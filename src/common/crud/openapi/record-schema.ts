@@ -13,12 +13,6 @@ export const ID_SCHEMA = {
   example: '665f1c2ab7e3a90d4c8b4567',
 } as const satisfies JsonSchema;
 
-const TIMESTAMP_SCHEMA = {
-  type: 'string',
-  format: 'date-time',
-  example: '2026-01-31T09:00:00.000Z',
-} as const satisfies JsonSchema;
-
 /**
  * OpenAPI schema of a record as clients see it: fields by their decorators if they have any, by the schema otherwise.
  *
@@ -119,7 +113,7 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
   Double: { type: 'number' },
   Int32: { type: 'integer' },
   Boolean: { type: 'boolean' },
-  Date: TIMESTAMP_SCHEMA,
+  Date: { type: 'string', format: 'date-time', example: '2026-01-31T09:00:00.000Z' },
   ObjectId: ID_SCHEMA,
   Decimal128: { type: 'string', example: '12.50' },
   BigInt: { type: 'string', format: 'int64', example: '9007199254740993' },

@@ -7,7 +7,9 @@ import { MAX_OPERATIONS } from '../batch/operation.js';
 import type { CrudBatchHandler } from '../options/crud-options.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import {
+  type ControllerMetadata,
   type ItemKind,
+  itemRouteOf,
   onceFieldsOf,
   type ResponseKind,
   returnsRecord,
@@ -22,6 +24,7 @@ import {
   ArchivedResult,
   CountResult,
   DeletedResult,
+  documentedClass,
   refTo,
   RestoredResult,
   UpdatedResult,
@@ -57,8 +60,38 @@ export function takesKey({ body, consumes, method, reads }: Route): boolean {
   return method === RequestMethod.POST && body !== 'lines' && consumes === undefined && !reads;
 }
 
+/** What a route responds with, and what a batch takes. */
+export function exchangeOf(route: Route, resource: ControllerMetadata, classes: CrudClasses): Exchange {
+  const { response, ...exchange } = resultOf(route, resource, classes);
+  const headers = { ...response.headers, ...headersOf(route, resource.definition) };
+  return { ...exchange, response: { ...response, headers } };
+}
+
+function resultOf(route: Route, { definition, routes }: ControllerMetadata, classes: CrudClasses): Exchange {
+  const { kind, response } = route;
+  if (kind === 'import') return importExchange(classes);
+  if (kind === 'bulk') {
+    const kinds = (['create', 'update', 'del'] as const).filter((kind) => itemRouteOf(routes.values(), kind));
+    return bulkExchange(classes, definition, kinds);
+  }
+  if (kind !== 'own') return successOf(kind, classes, definition);
+  const done = (content: ResponseObject['content']) => ({ description: 'Done', content });
+  if (typeof response === 'string') return { models: [], response: done({ [response]: { schema: {} } }) };
+  const shape = response instanceof Shape ? response : undefined;
+  const shown = shape?.type ?? (response as Type<object> | undefined) ?? definition.entity;
+  const { page, reads, record } = classes;
+  const isPage = shape?.kind === 'page';
+  const types = shown !== definition.entity ? [documentedClass(shown)] : route.reads ? reads : [record];
+  const item = isPage ? refTo(page) : anyOf(types);
+  const schema = shape?.kind === 'list' ? { type: 'array', items: item } : item;
+  return {
+    models: [...types, ...(isPage ? [page, ...reads] : [])],
+    response: done({ 'application/json': { schema } }),
+  };
+}
+
 /** The headers of a route's success that do not depend on what its body is. */
-export function headersOf(route: Route, definition: CrudDefinition): Record<string, HeaderObject> {
+function headersOf(route: Route, definition: CrudDefinition): Record<string, HeaderObject> {
   const { body, kind, path, response } = route;
   const isPage = kind === 'list' || (response instanceof Shape && response.kind === 'page');
   const at = [definition.path, path].filter(Boolean).join('/');
@@ -97,7 +130,7 @@ const RESULTS: Readonly<Partial<Record<SuccessKind, readonly [description: strin
 };
 
 /** The successful response of a handler, and the classes that it refers to. */
-export function successOf(kind: SuccessKind, classes: CrudClasses, definition: CrudDefinition): Exchange {
+function successOf(kind: SuccessKind, classes: CrudClasses, definition: CrudDefinition): Exchange {
   const { record, reads, page, created } = classes;
   const [description, type] = RESULTS[kind] ?? ['', UpdatedResult];
   const isRead = kind === 'list' || kind === 'get';
@@ -177,7 +210,7 @@ const SHORT_PROBLEM = {
 };
 
 /** The body of a bulk request, and the results of its operations. */
-export function bulkExchange(
+function bulkExchange(
   { create, update }: CrudClasses,
   { inputs, kinds: ofRecords }: CrudDefinition,
   kinds: readonly ItemKind[],
@@ -229,7 +262,7 @@ export function bulkExchange(
 }
 
 /** The body of an import, and the results of its lines. */
-export function importExchange({ create, update }: CrudClasses): Exchange {
+function importExchange({ create, update }: CrudClasses): Exchange {
   const line = { type: 'integer', minimum: 1, example: 1 };
   const results = [
     object({ line, status: STATUS, _id: ID_SCHEMA }, ['line', 'status']),
