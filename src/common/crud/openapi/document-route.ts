@@ -40,7 +40,7 @@ import {
   queryBody,
   readParameters,
 } from './parameters.js';
-import { type Exchange, exchangeOf, NOT_MODIFIED, takesKey } from './responses.js';
+import { type Exchange, exchangeOf, headersOf, NOT_MODIFIED, takesKey } from './responses.js';
 import { documentedClass, modelsOf, refTo, schemaClass } from './schema-class.js';
 
 /** Everything that the OpenAPI document says about a route, as decorators of its handler. */
@@ -62,6 +62,7 @@ export function documentRoute(
   const contentTypes = contentTypesOf(route);
   const input = bodyOf(route, definition, classes);
   const { body = input.body, models, response } = exchangeOf(route, resource, classes);
+  const headers = { ...response.headers, ...headersOf(route, definition) };
   return [
     ApiOperation({ operationId: `${definition.name}_${route.handler}`, summary: route.summary(definition) }),
     ...parameters.map(documentParameter),
@@ -69,7 +70,7 @@ export function documentRoute(
     ApiExtraModels(...[...input.models, ...models].flatMap(modelsOf)),
     ...(body ? [ApiConsumes(...contentTypes.toSorted()), ApiBody({ required: true, ...body })] : []),
     ...(takesIfNoneMatch(route, definition) ? [ApiResponse(NOT_MODIFIED)] : []),
-    ApiResponse({ ...response, status: route.status } as ApiResponseOptions),
+    ApiResponse({ ...response, headers, status: route.status } as ApiResponseOptions),
     ApiProblemsOf({ label: definition.label, contentTypes }, ...problemsOf(route, definition, isolation)),
   ];
 }

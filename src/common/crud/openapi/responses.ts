@@ -61,13 +61,11 @@ export function takesKey({ body, consumes, method, reads }: Route): boolean {
 }
 
 /** What a route responds with, and what a batch takes. */
-export function exchangeOf(route: Route, resource: ControllerMetadata, classes: CrudClasses): Exchange {
-  const { response, ...exchange } = resultOf(route, resource, classes);
-  const headers = { ...response.headers, ...headersOf(route, resource.definition) };
-  return { ...exchange, response: { ...response, headers } };
-}
-
-function resultOf(route: Route, { definition, routes }: ControllerMetadata, classes: CrudClasses): Exchange {
+export function exchangeOf(
+  route: Route,
+  { definition, routes }: ControllerMetadata,
+  classes: CrudClasses,
+): Exchange {
   const { kind, response } = route;
   if (kind === 'import') return importExchange(classes);
   if (kind === 'bulk') {
@@ -91,7 +89,7 @@ function resultOf(route: Route, { definition, routes }: ControllerMetadata, clas
 }
 
 /** The headers of a route's success that do not depend on what its body is. */
-function headersOf(route: Route, definition: CrudDefinition): Record<string, HeaderObject> {
+export function headersOf(route: Route, definition: CrudDefinition): Record<string, HeaderObject> {
   const { body, kind, path, response } = route;
   const isPage = kind === 'list' || (response instanceof Shape && response.kind === 'page');
   const at = [definition.path, path].filter(Boolean).join('/');
