@@ -55,13 +55,20 @@ function maxDescriptors(): number {
 /** Maximum number of requests behind another one on their connection; with more, it is closed. */
 export const MAX_BEHIND = 32;
 
+/** The responses of each connection that are not finished, in their order. */
+const unfinished = new WeakMap<Socket, Set<ServerResponse>>();
+
+/** The last response of a connection, if it is not finished. */
+export function lastUnfinished(socket: Socket): ServerResponse | undefined {
+  return [...(unfinished.get(socket) ?? [])].at(-1);
+}
+
 /**
  * Bounds the requests that a connection has under way (RFC 9112, section 9.3.2), and closes the waiting responses with it:
  * Node closes only the one that is being sent. It wraps the listeners that are there already.
  */
 export function boundQueuedResponses(server: Server): void {
   const listeners = server.listeners('request') as RequestListener[];
-  const unfinished = new WeakMap<Socket, Set<ServerResponse>>();
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
     const { socket } = request;

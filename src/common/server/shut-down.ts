@@ -6,7 +6,7 @@ import { ModuleRef, type NestApplicationContext } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { EntityEventPublisher } from '../events/index.js';
 import { ShutdownState } from '../health/index.js';
-import { whenClosed } from '../request/index.js';
+import { lastUnfinished } from './connections.js';
 
 /** Time for a load balancer to notice that readiness has changed. Unit: milliseconds. */
 const NOTICE_MS = 1_000;
@@ -86,7 +86,6 @@ export function findProvider<T>(app: INestApplicationContext, type: Type<T>): T 
 }
 
 async function finishRequests(app: NestFastifyApplication, connections: OpenConnections): Promise<void> {
-  connections.watch();
   await pause(NOTICE_MS);
   const { server } = app.getHttpAdapter().getInstance();
   const cutOff = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
@@ -106,7 +105,6 @@ const QUIET_MS = 3_000;
 /** The connections of a server, which it can give up without losing a request. Create it before the server listens. */
 class OpenConnections {
   private readonly sockets = new Set<Socket>();
-  private readonly unanswered = new Set<ServerResponse>();
 
   constructor(private readonly server: Server) {
     server.on('connection', (socket: Socket) => {
@@ -115,19 +113,14 @@ class OpenConnections {
     });
   }
 
-  /** Starts to track which requests have not been answered. */
-  watch(): void {
-    this.server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
-      this.unanswered.add(response);
-      whenClosed(response, () => this.unanswered.delete(response));
-    });
-  }
-
   /** Accepts no more connections, closes each one with its next response, and then ends those that are idle. */
   async giveUp(): Promise<void> {
     await this.stopListening();
-    for (const response of this.unanswered) endWith(response);
+    // The last one, since those behind it would get none.
+    for (const socket of this.sockets) endWith(lastUnfinished(socket));
+    let requests = 0;
     this.server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
+      requests += 1;
       endWith(response);
     });
     // For responses that were already being sent.
@@ -135,8 +128,6 @@ class OpenConnections {
     const deadline = performance.now() + NEXT_REQUEST_MS;
     while (this.sockets.size > 0 && performance.now() < deadline) await pause(CHECK_MS);
     // A connection with an unread next request would be reset.
-    let requests = 0;
-    this.server.on('request', () => (requests += 1));
     await quiet(() => requests);
     this.server.closeIdleConnections();
     for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
@@ -168,6 +159,6 @@ async function quiet(count: () => number): Promise<void> {
   } while (count() > before && performance.now() < deadline);
 }
 
-function endWith(response: ServerResponse): void {
-  if (!response.headersSent) response.setHeader('Connection', 'close');
+function endWith(response?: ServerResponse): void {
+  if (response?.headersSent === false) response.setHeader('Connection', 'close');
 }
