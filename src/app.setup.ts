@@ -4,12 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { signsTokens, TOKEN_COMMAND } from './app.banner.js';
 import { PathNotFoundError, sendProblem } from './common/errors/index.js';
-import {
-  type ApiDescription,
-  createCrudApp,
-  type CrudAppOptions,
-  useSwaggerUi,
-} from './common/server/index.js';
+import { type ApiDescription, createCrudApp, type CrudAppOptions } from './common/server/index.js';
 import { describeWebhooks } from './common/notifications/index.js';
 import type { Environment } from './config/index.js';
 
@@ -27,16 +22,14 @@ export async function createApp(
   environment: Environment,
   { api, ...options }: AppOptions = {},
 ): Promise<NestFastifyApplication> {
-  const app = await createCrudApp(root, { ...environment, ...options, docs: false });
-  if (environment.docs === 'off') return app;
-  leadToSwaggerUi(app);
-  useSwaggerUi(app, { license: LICENSE, ...(api ?? postsAndTodosApi(environment)) });
+  const license = { name: 'MIT', url: 'https://opensource.org/license/mit' };
+  const docs = environment.docs === 'on' && { license, ...(api ?? postsAndTodosApi(environment)) };
+  const app = await createCrudApp(root, { ...environment, ...options, docs });
+  if (docs) leadToSwaggerUi(app);
   // It is about the service itself.
-  if (!api) useLivePage(app);
+  if (docs && !api) useLivePage(app);
   return app;
 }
-
-const LICENSE = { name: 'MIT', url: 'https://opensource.org/license/mit' };
 
 /** Texts of the explorer about the service itself. */
 function postsAndTodosApi(environment: Environment): ApiDescription {

@@ -64,10 +64,8 @@ export async function createCrudApp(
     await app.register(fastifyCors, {
       origin: settings.corsOrigins,
       methods: ['GET', 'HEAD', 'QUERY', 'POST', 'PUT', 'PATCH', 'DELETE'],
-      exposedHeaders: [
-        ...['ETag', 'Idempotency-Replayed', 'Link', 'Location', 'Preference-Applied', 'Retry-After'],
-        ...['WWW-Authenticate', 'X-Request-Id'],
-      ],
+      exposedHeaders:
+        'ETag, Idempotency-Replayed, Link, Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Request-Id',
       maxAge: 600,
       // Otherwise an OPTIONS request without an origin gets an error that is not problem+json.
       strictPreflight: false,

@@ -1,4 +1,4 @@
 export { APP_DEFAULTS, createCrudApp, type CrudAppOptions } from './create-crud-app.js';
-export { type ApiDescription, useSwaggerUi } from './swagger-ui.js';
+export type { ApiDescription } from './swagger-ui.js';
 export { createLog, PinoLogger } from './log.js';
 export { findProvider, onSignal, shutDownOnSignal, type ShutdownOptions } from './shut-down.js';
