@@ -43,12 +43,12 @@ export interface ShutdownOptions {
 export function shutDownOnSignal(app: NestFastifyApplication, { meanwhile }: ShutdownOptions = {}): void {
   const { server } = app.getHttpAdapter().getInstance();
   if (server.listening) throw new Error('shutDownOnSignal(app): call it before app.listen().');
-  const connections = new OpenConnections(server);
+  const giveUp = trackConnections(server);
   onSignal(async (signal) => {
     const state = findProvider(app, ShutdownState);
     if (state) state.begun = true;
     // At the same time: each may take most of the ten seconds.
-    const ends = [finishRequests(app, connections), Promise.resolve().then(meanwhile)];
+    const ends = [finishRequests(app, giveUp), Promise.resolve().then(meanwhile)];
     await Promise.allSettled(ends);
     await (app as unknown as NestApplicationContext).close(signal);
     // If one has failed, so has the shutdown.
@@ -85,11 +85,11 @@ export function findProvider<T>(app: INestApplicationContext, type: Type<T>): T 
   }
 }
 
-async function finishRequests(app: NestFastifyApplication, connections: OpenConnections): Promise<void> {
+async function finishRequests(app: NestFastifyApplication, giveUp: () => Promise<void>): Promise<void> {
   await pause(NOTICE_MS);
   const { server } = app.getHttpAdapter().getInstance();
   const cutOff = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-  await connections.giveUp();
+  await giveUp();
   await app.getHttpAdapter().close();
   await Promise.race([app.get(EntityEventPublisher, { strict: false }).drain(), pause(HOOKS_MS)]);
   clearTimeout(cutOff);
@@ -102,51 +102,46 @@ const CHECK_MS = 25;
 /** Maximum time to wait for a turn of the event loop without new events. Unit: milliseconds. */
 const QUIET_MS = 3_000;
 
-/** The connections of a server, which it can give up without losing a request. Create it before the server listens. */
-class OpenConnections {
-  private readonly sockets = new Set<Socket>();
-
-  constructor(private readonly server: Server) {
-    server.on('connection', (socket: Socket) => {
-      this.sockets.add(socket);
-      socket.once('close', () => this.sockets.delete(socket));
-    });
-  }
-
-  /** Accepts no more connections, closes each one with its next response, and then ends those that are idle. */
-  async giveUp(): Promise<void> {
-    await this.stopListening();
+/** Tracks the connections of a server that does not listen yet. @returns a function that gives them up without losing a request */
+function trackConnections(server: Server): () => Promise<void> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  // It accepts no more connections, closes each one with its next response, and then ends those that are idle.
+  return async () => {
+    await stopListening(server);
     // The last one, since those behind it would get none.
-    for (const socket of this.sockets) endWith(lastUnfinished(socket));
+    for (const socket of sockets) endWith(lastUnfinished(socket));
     let requests = 0;
-    this.server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
+    server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
       requests += 1;
       endWith(response);
     });
     // For responses that were already being sent.
-    this.server.keepAliveTimeout = NEXT_REQUEST_MS;
+    server.keepAliveTimeout = NEXT_REQUEST_MS;
     const deadline = performance.now() + NEXT_REQUEST_MS;
-    while (this.sockets.size > 0 && performance.now() < deadline) await pause(CHECK_MS);
+    while (sockets.size > 0 && performance.now() < deadline) await pause(CHECK_MS);
     // A connection with an unread next request would be reset.
     await quiet(() => requests);
-    this.server.closeIdleConnections();
-    for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
-  }
+    server.closeIdleConnections();
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  };
+}
 
-  /** Accepts the connections that wait to be accepted, which the system would otherwise reset, and then no more. */
-  private async stopListening(): Promise<void> {
-    const { server } = this;
-    const listeners = server.listeners('connection') as ((socket: Socket) => void)[];
-    const accepted: Socket[] = [];
-    // They are answered afterwards: a response lets its client open the next one.
-    server.removeAllListeners('connection').on('connection', (socket: Socket) => accepted.push(socket));
-    await quiet(() => accepted.length);
-    // The HTTP server's own close would end idle connections at once, although a request may be on its way.
-    TcpServer.prototype.close.call(server);
-    server.removeAllListeners('connection');
-    for (const listener of listeners) server.on('connection', listener);
-    for (const socket of accepted) server.emit('connection', socket);
-  }
+/** Accepts the connections that wait to be accepted, which the system would otherwise reset, and then no more. */
+async function stopListening(server: Server): Promise<void> {
+  const listeners = server.listeners('connection') as ((socket: Socket) => void)[];
+  const accepted: Socket[] = [];
+  // They are answered afterwards: a response lets its client open the next one.
+  server.removeAllListeners('connection').on('connection', (socket: Socket) => accepted.push(socket));
+  await quiet(() => accepted.length);
+  // The HTTP server's own close would end idle connections at once, although a request may be on its way.
+  TcpServer.prototype.close.call(server);
+  server.removeAllListeners('connection');
+  for (const listener of listeners) server.on('connection', listener);
+  for (const socket of accepted) server.emit('connection', socket);
 }
 
 /** Resolves after a turn of the event loop in which the count did not change. */
