@@ -84,7 +84,7 @@ function settingsFrom(read: Reader) {
 const SCOPE = /^[!#-[\]-~]+$/;
 
 /** Minimum length of a secret. Unit: bytes. */
-const SECRET_BYTES = 32;
+export const SECRET_BYTES = 32;
 
 /** A host that a connection reaches without a network. */
 const THIS_HOST = /^(localhost|127\.[\d.]+|\[?::1\]?)$/;

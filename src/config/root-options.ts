@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CrudRootOptions } from '../common/crud/index.js';
 import type { DatabaseServer } from '../common/database/index.js';
-import { dataDirOf, type Environment } from './environment.js';
+import { dataDirOf, type Environment, SECRET_BYTES } from './environment.js';
 
 /** What all resources of the service share. */
 export function rootOptionsOf(environment: Environment, database: DatabaseServer): CrudRootOptions {
@@ -20,8 +20,6 @@ export function rootOptionsOf(environment: Environment, database: DatabaseServer
     },
   };
 }
-
-const SECRET_BYTES = 32;
 
 /**
  * The secret of HS256 tokens: `JWT_SECRET`, or in development one that is generated once and stored in

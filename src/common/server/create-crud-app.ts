@@ -26,10 +26,9 @@ export const APP_DEFAULTS = {
   /** Proxies whose `X-Forwarded-For` is trusted: addresses, or ranges such as 10.0.0.0/8. @default none */
   trustedProxies: [] as string[],
 };
-type AppSettings = Readonly<typeof APP_DEFAULTS>;
 
 /** Options of {@link createCrudApp}. */
-export interface CrudAppOptions extends Partial<AppSettings> {
+export interface CrudAppOptions extends Partial<Readonly<typeof APP_DEFAULTS>> {
   /** Texts of the explorer at `/docs` and its document; `false` disables both. @default { title: 'API' } */
   readonly docs?: ApiDescription | false;
   /** Where the log goes. @default the standard output */

@@ -96,10 +96,7 @@ export function createHttpAdapter(
   useCompression(fastify);
   // If a response ends after the others were closed, its connection would delay the shutdown as long as its
   // client keeps it.
-  fastify.addHook('preClose', (done) => {
-    fastify.server.keepAliveTimeout = CLOSING_KEEP_ALIVE_MS;
-    done();
-  });
+  fastify.addHook('preClose', async () => void (fastify.server.keepAliveTimeout = CLOSING_KEEP_ALIVE_MS));
   return adapter;
 }
 
@@ -125,9 +122,8 @@ function useKnownPaths(fastify: FastifyInstance): void {
   const methodsOf = (request: RequestLine): ReadonlySet<string> | undefined => {
     const found = router.find('GET', pathOf(request));
     // Nest serves no route with an empty parameter: /todos/ is not a todo.
-    return !found || Object.values(found.params).includes('')
-      ? undefined
-      : (found.store as Set<string> | undefined);
+    const isRoute = found && !Object.values(found.params).includes('');
+    return isRoute ? (found.store as Set<string> | undefined) : undefined;
   };
   const errorOf = (request: RequestLine): DomainError => {
     const methods = methodsOf(request);

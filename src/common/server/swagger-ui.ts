@@ -197,8 +197,7 @@ function explicit(document: OpenAPIObject): OpenAPIObject {
     if ('properties' in schema) schema.additionalProperties = Object.keys(properties).length === 0;
   }
   for (const [path, item] of Object.entries(document.paths)) {
-    for (const operation of Object.values(item)) {
-      if (!isOperation(operation)) continue;
+    for (const operation of Object.values(item).filter(isOperation)) {
       operation.security ??= [];
       nameInstance(operation, path);
     }
