@@ -269,11 +269,6 @@ export function unlessCaller(exempts: CallerPredicate, fields: IsolationFields):
   return Object.fromEntries(entries);
 }
 
-/** The fields, with those of alternatives in their place. */
-export function flatFields(fields: IsolationFields): [field: string, source: IsolationSource][] {
-  return Object.entries(fields).flatMap((entry) => entry[1].alternatives?.flatMap(flatFields) ?? [entry]);
-}
-
 /** The sets of fields that a read may be filtered by, whoever calls. */
 export function fieldSets(fields: IsolationFields): string[][] {
   let sets: string[][] = [[]];

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { SchemaType } from 'mongoose';
 import { type FieldDescription, fieldsOf, unvalidatedFieldsOf } from '../../fields/index.js';
-import { flatFields, type IsolationFields } from '../../tenancy/index.js';
+import { fieldSets, type IsolationFields } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
 import type { HookName } from '../options/crud-options.js';
 import {
@@ -132,7 +132,9 @@ function checkIsolation(definition: CrudDefinition): void {
     // and in a filter it would be an operator.
     const isOwn = (field: string) =>
       field !== '_id' && !field.includes('.') && isSingle(valueTypeAt(schema, field));
-    const [wrong] = flatFields(fields).find(([field]) => !isOwn(field)) ?? [];
+    const wrong = fieldSets(fields)
+      .flat()
+      .find((field) => !isOwn(field));
     if (wrong !== undefined)
       fail(
         `isolationFields.${action} names "${wrong}", which is no single value of the record itself, nor a list of them. Choose another field.`,
