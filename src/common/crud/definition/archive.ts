@@ -1,7 +1,7 @@
 import type { SchemaType } from 'mongoose';
 import { type IsolationFields, isOpen } from '../../tenancy/index.js';
 import { failIf } from '../options/checks.js';
-import type { AnyCrudOptions, CrudAction } from '../options/crud-options.js';
+import type { AnyCrudOptions } from '../options/crud-options.js';
 import type { StoreFilter } from '../store/store-types.js';
 import { SERVICE_FIELDS } from './check-fields.js';
 import type { CrudDefinition } from './crud-definition.js';
@@ -19,37 +19,19 @@ export interface ArchiveDefinition {
   readonly live: StoreFilter;
   /** Predicate of archived records, in a form that a partial index accepts, unlike `$ne`. */
   readonly only: StoreFilter;
-  /**
-   * Isolation of the reads of archived records: the read's own fields plus those of the writes that archive
-   * and restore.
-   */
-  readonly isolation: Readonly<Record<'get' | 'count', IsolationFields>>;
 }
 
-export function archiveOf(
-  { archive }: AnyCrudOptions,
-  isolation: CrudDefinition['isolation'],
-): ArchiveDefinition | undefined {
+export function archiveOf({ archive }: AnyCrudOptions): ArchiveDefinition | undefined {
   if (archive === undefined) return undefined;
+  const { field } = archive as { field: string };
+  return { field, live: { [field]: null }, only: { [field]: { $type: 'date' } } };
+}
+
+/** Whoever reads archived records must be one who could archive and restore them. */
+export function archivedIsolationOf({ archive, isolation }: CrudDefinition): CrudDefinition['isolation'] {
   const { get, count, update, del } = isolation;
   const writes = { ...update, ...del };
-  const { field } = archive as { field: string };
-  return {
-    field,
-    live: { [field]: null },
-    only: { [field]: { $type: 'date' } },
-    isolation: { get: { ...writes, ...get }, count: { ...writes, ...count } },
-  };
-}
-
-/** The fields that scope an action. @param isArchived whether it reads archived records */
-export function isolationOfAction(
-  { isolation, archive }: CrudDefinition,
-  action: CrudAction,
-  isArchived: boolean,
-): IsolationFields {
-  const reads = isArchived && (action === 'get' || action === 'count');
-  return reads && archive ? archive.isolation[action] : isolation[action];
+  return archive ? { ...isolation, get: { ...writes, ...get }, count: { ...writes, ...count } } : isolation;
 }
 
 /** Whether a query contains `archived`, valid or not: either way it requires a token. */
@@ -59,7 +41,7 @@ export function asksForArchived(query: Readonly<Record<string, unknown>>): boole
 
 /** Checks the option `archive`: its field, and that isolation decides whose archived records a caller sees. */
 export function checkArchive(definition: CrudDefinition): void {
-  const { fail, schema, visible, isolation, archive, inputFields } = definition;
+  const { fail, schema, visible, isolation, archive, archivedIsolation, inputFields } = definition;
   if (!archive) return;
   const { field } = archive;
   const type = schema.path(field) as SchemaType | undefined;
@@ -76,16 +58,14 @@ export function checkArchive(definition: CrudDefinition): void {
     [` cannot tell whose archived records are, since "${twofold}" has several sources in get, count, update and del. Give it one.`]:
       twofold !== undefined,
     ' needs to know whose archived records are. Add isolationFields.update and isolationFields.del, such as { tenant: currentTenant }.':
-      isOpen(archive.isolation.get) || isOpen(archive.isolation.count),
+      isOpen(archivedIsolation.get) || isOpen(archivedIsolation.count),
   });
 }
 
 /** A field that some of several sets take from different sources, if there is one. */
 export function fieldOfTwoSources(actions: readonly IsolationFields[]): string | undefined {
-  const sources = new Map<string, unknown>();
-  for (const [field, source] of actions.flatMap((fields) => Object.entries(fields))) {
-    if (sources.has(field) && sources.get(field) !== source) return field;
-    sources.set(field, source);
-  }
-  return undefined;
+  const all = actions.flatMap((fields) => Object.entries(fields));
+  const hasOther = ([field, source]: (typeof all)[number], i: number) =>
+    all.slice(0, i).some(([known, first]) => known === field && first !== source);
+  return all.find(hasOther)?.[0];
 }

@@ -157,10 +157,7 @@ function checkIsolation(definition: CrudDefinition): void {
     );
 }
 
-/**
- * Whether the class requires a field that the schema stores without requiring it, sets to nothing and does not call
- * optional: a text that may be empty, or a field of one kind.
- */
+/** Whether a class requires a field that the store does not miss: a text that may be empty, or a field of one kind. */
 export function isLeftToCode(field: FieldDescription, type: SchemaType | undefined): boolean {
   if (!type || type.isRequired || !field.required) return false;
   // A field of class-validator is as required in the database as its @Prop() says.
@@ -173,10 +170,7 @@ export function hasHook({ hooks }: CrudDefinition, name: HookName): boolean {
   return name in ((typeof hooks === 'function' ? hooks.prototype : hooks) as object);
 }
 
-/**
- * Checks that a create can satisfy the schema: every required field comes from the input, the scope, a default or a hook.
- * Skipped if your own service or controller may set the field.
- */
+/** Checks that every required field comes from the input, the scope, a default or a hook, for lack of code that sets it. */
 export function checkRequired(definition: CrudDefinition): void {
   const { entity, fail, schema, isolation, createReader, disabled } = definition;
   if (hasHook(definition, 'beforeCreate') || disabled.has('create')) return;

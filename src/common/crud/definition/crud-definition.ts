@@ -13,7 +13,7 @@ import {
   type CrudReference,
 } from '../options/crud-options.js';
 import { PAGE_LIMITS } from '../query/list-query.js';
-import { archiveOf, checkArchive } from './archive.js';
+import { archivedIsolationOf, archiveOf, checkArchive } from './archive.js';
 import { checkFields, checkInputClass } from './check-fields.js';
 import { eventsOf, type EventsDefinition } from './events.js';
 import { checkFieldRules, fieldRulesOf, hiddenFrom } from './field-rules.js';
@@ -42,10 +42,7 @@ class CheckedOptions {
   }
 }
 
-/**
- * A resource as the generator works with it: checked options with every default filled in. The options and the schema of
- * the caller are not changed.
- */
+/** A resource as the generator works with it: checked options, and defaults. What the caller has passed is not changed. */
 export class CrudDefinition extends CheckedOptions {
   readonly entity: Type<object> = this.options.entity;
   readonly name = this.options.name;
@@ -59,7 +56,9 @@ export class CrudDefinition extends CheckedOptions {
   readonly isolation = isolationOf(this.options);
   readonly visible: Readonly<Record<string, unknown>> = { ...this.options.visible };
   readonly output = outputOf(this.options);
-  readonly archive = archiveOf(this.options, this.isolation);
+  readonly archive = archiveOf(this.options);
+  /** The isolation of each action if it reads archived records. */
+  readonly archivedIsolation = archivedIsolationOf(this);
   readonly list = {
     unpaged: this.options.list?.unpaged ?? true,
     maxLimit: this.options.list?.maxLimit ?? PAGE_LIMITS.limit.maximum,
@@ -204,10 +203,7 @@ function without(definition: CrudDefinition, hidden: readonly string[]): CrudDef
 /** Mongoose types that convert other JSON values, such as 12 to "12". */
 const COERCING = ['String', 'Number', 'Boolean'];
 
-/**
- * Makes the maps of a schema reject entries of another type. The entries of a map are the one part of a body
- * that the input class does not validate, and Mongoose would convert them.
- */
+/** The input class does not check the entries of maps, and Mongoose would convert those of another type. */
 function rejectCoercionInMaps(schema: Schema): void {
   for (const [path, type] of typesIn(schema)) {
     const { $__schemaType: entries } = type as SchemaType & Composite;

@@ -42,11 +42,7 @@ export function isKnown(tags: EntityTags | undefined, record: { __v?: number }):
   return tags === '*' || tags.some((tag) => tag.replace(/^W\//, '') === etagOf(record));
 }
 
-/**
- * The revisions that `If-Match` names (strong comparison, RFC 9110, section 13.1.1), ignoring weak tags.
- *
- * @returns undefined for `*`, which any revision satisfies
- */
+/** The revisions that `If-Match` names (RFC 9110, section 13.1.1), ignoring weak tags; undefined for `*`: any will do. */
 export function revisionsOf(tags: EntityTags): number[] | undefined {
   if (tags === '*') return undefined;
   return tags.flatMap((tag) => (/^"(0|[1-9]\d{0,14})"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));

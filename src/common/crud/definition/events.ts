@@ -45,21 +45,21 @@ export function eventsOf(definition: CrudDefinition): EventsDefinition | undefin
  * @param tenant the field with the tenant; for a parent, undefined: any field that holds one tenant and binds every caller
  */
 export function unreadableBy(definition: CrudDefinition, tenant?: string): string | undefined {
-  const { archive, disabled, isolation, parent, routes, schema, visible } = definition;
+  const { archivedIsolation, disabled, isolation, parent, routes, schema, visible } = definition;
   if (disabled.has('get')) return 'the action get is disabled';
   const isOfTenant = (field: string, source: IsolationSource) =>
     tenant === undefined
       ? source === currentTenant && !entryTypeOf(schema.path(field))
       : field === tenant && (source.inner ?? source) === currentTenant;
-  const narrowing = Object.entries({ ...isolation.get, ...archive?.isolation.get }).find(
+  const narrowing = Object.entries({ ...isolation.get, ...archivedIsolation.get }).find(
     ([field, source]) => field !== parent?.field && !isOfTenant(field, source),
   );
   if (narrowing) return `"${narrowing[0] === ANY_OF ? 'anyOf' : narrowing[0]}" isolates reads`;
   if (Object.keys(visible).length > 0) return 'the option visible hides records';
   if (isShownByCaller(definition)) return 'the option fields or output shows it differently to callers';
   const declared = [routes.get, routes.list].flatMap((route) => [
-    ...(route?.guards ?? []),
-    ...(route?.decorators ?? []),
+    route?.guards ?? [],
+    route?.decorators ?? [],
   ]);
-  return declared.length > 0 ? 'the routes of get have guards or decorators' : undefined;
+  return declared.flat().length > 0 ? 'the routes of get have guards or decorators' : undefined;
 }

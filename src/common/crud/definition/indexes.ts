@@ -14,15 +14,14 @@ type Keys = Readonly<Record<string, unknown>>;
 /** The sets of fields that lists and counts of live records are filtered by. */
 export function scopesOf({ visible, isolation, archive }: CrudDefinition): readonly (readonly string[])[] {
   const live = [...Object.keys(visible), ...(archive ? [archive.field] : [])];
-  const scopes = [isolation.get, isolation.count].flatMap((fields) =>
-    fieldSets(fields).map((set) => [...live, ...set]),
-  );
+  const sets = [isolation.get, isolation.count].flatMap((fields) => fieldSets(fields));
+  const scopes = sets.map((set) => [...live, ...set]);
   return [...new Map(scopes.map((fields) => [fields.toSorted().join(), fields])).values()];
 }
 
 /** Adds the indexes that serve the reads of a resource to its schema, and limits those that are unique. */
 export function addIndexes(definition: CrudDefinition): void {
-  const { schema, visible, isolation, archive, query } = definition;
+  const { schema, visible, isolation, archive, archivedIsolation, query } = definition;
   limitUnique(definition);
   // An index can have the entries of one list only.
   const index = (keys: Record<string, 1 | -1>, options?: IndexOptions) => {
@@ -35,17 +34,14 @@ export function addIndexes(definition: CrudDefinition): void {
   for (const { keys } of readIndexes(live, isolation, liveOrders)) index(keys);
   if (!archive) return;
   const partial = { partialFilterExpression: archive.only };
-  for (const { keys, order } of readIndexes(fixed, archive.isolation, query.indexed)) {
+  for (const { keys, order } of readIndexes(fixed, archivedIsolation, query.indexed)) {
     index(keys);
     // An index of archived records only, since they may be few among many.
     if (!sortsBy(order, archive.field)) index({ ...keys, [archive.field]: 1 }, partial);
   }
 }
 
-/**
- * What serves every order of the list, its pages, and the count, which may be scoped by other fields than the
- * list. Equality fields come before sorted ones.
- */
+/** Indexes for every order of the list and for the count, which may be scoped by other fields. Equality comes first. */
 function readIndexes(
   fixed: readonly string[],
   { get, count }: Readonly<Record<'get' | 'count', IsolationFields>>,
@@ -63,11 +59,7 @@ function readIndexes(
   return indexes.map(({ set, order }) => ({ keys: { ...keysOf(set), ...sortOf(order) }, order }));
 }
 
-/**
- * The keys of an index without those that are lists, except for one.
- *
- * @param list path of that one. @default the first one
- */
+/** The keys of an index without lists, except for one. @param list path of that one. @default the first one */
 export function withOneList(
   schema: Schema,
   keys: Record<string, 1 | -1>,
@@ -79,15 +71,11 @@ export function withOneList(
 
 /** Whether a schema has an index of its own that serves the same reads, whatever its name. */
 function hasIndex(schema: Schema, keys: Keys, { partialFilterExpression }: IndexOptions = {}): boolean {
-  return schema
-    .indexes()
-    .some(
-      ([own, options]) =>
-        isDeepStrictEqual(Object.entries(own), Object.entries(keys)) &&
-        isDeepStrictEqual(options.partialFilterExpression, partialFilterExpression) &&
-        !options.sparse &&
-        !options.collation,
-    );
+  const wanted = [Object.entries(keys), partialFilterExpression];
+  return schema.indexes().some(([own, { sparse, collation, ...options }]) => {
+    const given = [Object.entries(own), options.partialFilterExpression];
+    return isDeepStrictEqual(given, wanted) && !sparse && !collation;
+  });
 }
 
 /**
@@ -167,11 +155,7 @@ export function checkIndexes({ schema, fail }: CrudDefinition): void {
   }
 }
 
-/**
- * Checks that records can have all fields of an index, of which only one can be a list, or one in another.
- *
- * @param added the isolation fields that come before the keys of its author
- */
+/** Checks that only one field of an index is a list, or one in another. @param added isolation fields that come first */
 function checkLists({ schema, fail }: CrudDefinition, keys: Keys, added: readonly string[]): void {
   const sorted = Object.keys(keys).filter((path) => typeof keys[path] === 'number');
   const lists = [...new Set([...added, ...sorted].flatMap((path) => listsOn(schema, path)))].sort(byLength);

@@ -43,10 +43,7 @@ export function reverseOf({ keys }: Order): Order {
   return orderOf(keys.map(({ path, descending }) => (descending ? path : `-${path}`)));
 }
 
-/**
- * The order in the form that the store sorts and indexes by. `_id` breaks ties, in the direction of the last
- * key, since values repeat: `createdAt` does within a millisecond.
- */
+/** The keys that the store sorts and indexes by. `_id` breaks ties: `createdAt` repeats within a millisecond. */
 export function sortOf({ keys }: Order): Record<string, 1 | -1> {
   const sort = Object.fromEntries(keys.map(({ path, descending }) => [path, descending ? -1 : 1] as const));
   return { ...sort, _id: keys.at(-1)?.descending ? -1 : 1 };
@@ -247,19 +244,14 @@ function requireFilter(path: string, definition: CrudDefinition): FilterField {
   const { fail, references } = definition;
   const reference = references.find((one) => path.startsWith(`${one.path}.`));
   requireShown(reference?.path ?? path, 'query.filter', definition);
-  if (!reference) {
-    return (
-      filterFieldOf(definition, path) ??
-      fail(
-        `query.filter names "${path}", which is no single value. Filter by a text, number, timestamp, boolean, identifier or enum, or by a list of those.`,
-      )
-    );
-  }
+  const reject = (rest: string) => fail(`query.filter names "${path}", which is no single value${rest}`);
+  const kinds = 'a text, number, timestamp, boolean, identifier or enum, or by a list of those';
+  if (!reference) return filterFieldOf(definition, path) ?? reject(`. Filter by ${kinds}.`);
   const { to } = reference;
   const target = { entity: to, schema: entitySchemaOf(to) };
-  const field = filterFieldOf(target, path.slice(reference.path.length + 1));
-  if (field) return { ...field, path, within: undefined, referred: { reference, field } };
-  return fail(`query.filter names "${path}", which is no single value of the class ${to.name}.`);
+  const name = path.slice(reference.path.length + 1);
+  const field = filterFieldOf(target, name) ?? reject(` of the class ${to.name}.`);
+  return { ...field, path, within: undefined, referred: { reference, field } };
 }
 
 /** Checks that clients see the fields of another resource that they can filter by. */

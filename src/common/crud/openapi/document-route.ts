@@ -192,7 +192,7 @@ function problemsOf(
   isolation: IsolationFields,
 ): (ErrorCode | number)[] {
   const { kind, body, errors } = route;
-  const { archive, path, schema, parent } = definition;
+  const { archivedIsolation, path, schema, parent } = definition;
   const readsBody = body !== undefined || route.consumes !== undefined || ignoresBody(route);
   const isSearch = route.reads === 'list' || route.reads === 'count';
   const isRestore = kind === 'restore';
@@ -201,8 +201,7 @@ function problemsOf(
     (body === 'update' && dependsOnRecord(definition)) ||
     ((isRestore || kind === 'archive') && hasHook(definition, 'beforeUpdate')) ||
     (kind === 'del' && definition.events !== undefined);
-  const scopes =
-    archive && takesArchived(route, definition) ? [isolation, archive.isolation.get] : [isolation];
+  const scopes = takesArchived(route, definition) ? [isolation, archivedIsolation.get] : [isolation];
   // The router gives every parameter a value.
   const mayLackValue = scopes.some((fields) =>
     Object.values(fields).some(({ param }) => param === undefined),

@@ -165,11 +165,7 @@ function eachOf(names: readonly string[], check: Check): Checks {
   return Object.fromEntries(names.map((name) => [name, check]));
 }
 
-/**
- * Checks the names and shapes of the options. The definition checks them against the entity's fields.
- *
- * @throws Error that names the fix
- */
+/** Checks names and shapes; the definition checks the entity's fields. @throws Error that names the fix */
 export function checkOptions(options: AnyCrudOptions, fail: Fail): void {
   requireEntity(options);
   checkMembers(options, 'CrudOptions', OPTIONS, fail, '');

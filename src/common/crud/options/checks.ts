@@ -71,11 +71,7 @@ export function either(accepts: (value: unknown) => boolean, check: Check): Chec
   };
 }
 
-/**
- * Checks that a value is an object with known members only, and each of them.
- *
- * @param prefix of their names in messages. @default that of a path
- */
+/** Accepts an object with known members only, each as its check says. @param prefix of their names in messages */
 export function checkMembers(
   value: unknown,
   where: string,

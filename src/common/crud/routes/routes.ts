@@ -3,7 +3,6 @@ import { type CanActivate, RequestMethod, type Type } from '@nestjs/common';
 import type { ErrorCode } from '../../errors/index.js';
 import type { BatchBody } from '../../http/index.js';
 import type { IsolationFields } from '../../tenancy/index.js';
-import { isolationOfAction } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { isHidden } from '../definition/schema-paths.js';
 import type { CrudAction, CrudBatchHandler, CrudHandler } from '../options/crud-options.js';
@@ -261,7 +260,7 @@ export function isolationOfHandler(
   const route = routes.get(handler);
   const generated = offers(definition, handler) ? GENERATED_ROUTES[handler] : undefined;
   const action = route?.action ?? generated?.action;
-  if (action) return isolationOfAction(definition, action, isForArchived);
+  if (action) return (isForArchived ? definition.archivedIsolation : definition.isolation)[action];
   return isBatch(route) ? sharedFields(isolationOfItems(metadata, handler)) : everyField(definition);
 }
 

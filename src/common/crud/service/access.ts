@@ -17,7 +17,7 @@ import {
   type IsolationSource,
   type TenantScope,
 } from '../../tenancy/index.js';
-import { type Archived, isolationOfAction } from '../definition/archive.js';
+import type { Archived } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { SCALARS } from '../definition/query-definition.js';
 import { entryTypeOf } from '../definition/schema-paths.js';
@@ -67,10 +67,10 @@ export class Access {
     id?: string | Types.ObjectId,
     { archived }: ReadQuery = {},
   ): StoreFilter {
-    const isolation = isolationOfAction(this.definition, action, archived !== undefined);
+    const { archivedIsolation, isolation } = this.definition;
     return {
       ...this.there(archived),
-      ...this.valuesOf(isolation, scope),
+      ...this.valuesOf((archived ? archivedIsolation : isolation)[action], scope),
       ...(id !== undefined && { _id: objectId(id) }),
     };
   }
