@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { SchemaType } from 'mongoose';
-import { type FieldDescription, fieldsOf, unvalidatedFieldsOf } from '../../fields/index.js';
+import { apiNamesOf, type FieldDescription, fieldsOf, unvalidatedFieldsOf } from '../../fields/index.js';
 import { fieldSets, type IsolationFields } from '../../tenancy/index.js';
 import { type Fail, failIf } from '../options/checks.js';
 import type { HookName } from '../options/crud-options.js';
@@ -62,6 +62,7 @@ export function checkFields(definition: CrudDefinition): void {
   const taken = [HOLDS, OUTBOX, WORDS].find((name) => !isMissing(name));
   const unseen = Object.keys(visible).find(isMissing);
   const unhidden = output?.hides?.find(isMissing);
+  const view = output?.type;
   const [unheld, value] =
     Object.entries(visible).find(([name, one]) => !canHold(schema.path(name), one)) ?? [];
   const unique = schema.indexes().flatMap(([keys, index]) => (index.unique ? Object.keys(keys) : []));
@@ -71,6 +72,8 @@ export function checkFields(definition: CrudDefinition): void {
       taken !== undefined,
     [`visible names "${unseen}", which the schema does not have.`]: unseen !== undefined,
     [`output.hides names "${unhidden}", which the schema does not have.`]: unhidden !== undefined,
+    [`${view?.name} declares no field to show. Decorate its fields with @ApiProperty() or @IsText() and its like.`]:
+      view && fieldsOf(view).length === 0 && apiNamesOf(view).length === 0,
     [`visible.${unheld} is ${JSON.stringify(value)}, which the field cannot hold.`]: unheld !== undefined,
     [`globallyUnique names "${plain}", which has no unique index. Write @Prop({ unique: true }), or leave it out.`]:
       plain !== undefined,
@@ -104,10 +107,8 @@ function canHold(type: SchemaType | undefined, value: unknown): boolean {
   }
 }
 
-function checkInputField(
-  { name, list, kind }: FieldDescription,
-  { entity, fail, schema, writeOnly }: CrudDefinition,
-): void {
+function checkInputField({ name, list, kind }: FieldDescription, definition: CrudDefinition): void {
+  const { entity, fail, schema, writeOnly } = definition;
   const isStored = isDeclared(schema, name);
   const isUnstored = writeOnly.has(name);
   if (isUnstored && !isStored) return;

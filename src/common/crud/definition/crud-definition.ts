@@ -19,7 +19,7 @@ import { eventsOf, type EventsDefinition } from './events.js';
 import { checkFieldRules, fieldRulesOf, hiddenFrom } from './field-rules.js';
 import { addIndexes, checkIndexes, scopesOf } from './indexes.js';
 import { addKinds, KindReader, type Kinds, kindsOf, unionOf } from './kinds.js';
-import { checkOutputClass, outputOf, presentBy, Presenter } from './output.js';
+import { outputOf, presentBy, Presenter } from './output.js';
 import { narrowed, type QueryDefinition, queryDefinition } from './query-definition.js';
 import { type Composite, isHidden, topOf, typesIn } from './schema-paths.js';
 
@@ -100,7 +100,6 @@ export class CrudDefinition extends CheckedOptions {
   /** @throws Error that names the fix, if the options cannot make a resource */
   constructor(options: AnyCrudOptions) {
     super(options);
-    checkOutputClass(this);
     checkFields(this);
     checkIndexes(this);
     checkArchive(this);

@@ -57,7 +57,7 @@ export function checkFieldRules(definition: CrudDefinition): void {
   const inputs = createReader.fields;
   const unique = schema.indexes().flatMap(([keys, index]) => (index.unique ? [Object.keys(keys)] : []));
   for (const field of fieldRules.keys()) {
-    const { read, write } = (options.fields as Readonly<Record<string, CrudFieldRule>>)[field] ?? {};
+    const { read, write } = options.fields?.[field] ?? {};
     const asked = { get: read, count: read, create: write, update: write, del: undefined };
     const isPart = (path: string) => isWithin(path, field);
     const isSent = (path: string) => !isPart(path) && inputs.some(({ name }) => isWithin(path, name));

@@ -2,11 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { IndexOptions, Schema } from 'mongoose';
 import { replacing } from '../../database/index.js';
 import { isPlainObject } from '../../fields/index.js';
-import { ANY_OF, fieldSets, type IsolationFields } from '../../tenancy/index.js';
-import type { ArchiveDefinition } from './archive.js';
+import { ANY_OF, fieldSets } from '../../tenancy/index.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { isDeclared, isHidden, isInMap, listsOn, schemaOf, typesOn } from './schema-paths.js';
-import { NEWEST_FIRST, type Order, sortOf, sortsBy } from './query-definition.js';
+import { NEWEST_FIRST, type Order, sortOf } from './query-definition.js';
 import { showsStored } from './output.js';
 
 type Keys = Readonly<Record<string, unknown>>;
@@ -30,23 +29,19 @@ export function addIndexes(definition: CrudDefinition): void {
   };
   const fixed = Object.keys(visible);
   const live = archive ? [...fixed, archive.field] : fixed;
-  const liveOrders = query.indexed.filter((order) => !sortsBy(order, archive?.field));
-  for (const { keys } of readIndexes(live, isolation, liveOrders)) index(keys);
+  const isOfLive = ({ keys }: Order) => keys.every(({ path }) => path !== archive?.field);
+  for (const { keys } of readIndexes(live, isolation, query.indexed.filter(isOfLive))) index(keys);
   if (!archive) return;
   const partial = { partialFilterExpression: archive.only };
   for (const { keys, order } of readIndexes(fixed, archivedIsolation, query.indexed)) {
     index(keys);
     // An index of archived records only, since they may be few among many.
-    if (!sortsBy(order, archive.field)) index({ ...keys, [archive.field]: 1 }, partial);
+    if (isOfLive(order)) index({ ...keys, [archive.field]: 1 }, partial);
   }
 }
 
 /** Indexes for every order of the list and for the count, which may be scoped by other fields. Equality comes first. */
-function readIndexes(
-  fixed: readonly string[],
-  { get, count }: Readonly<Record<'get' | 'count', IsolationFields>>,
-  orders: readonly Order[],
-) {
+function readIndexes(fixed: string[], { get, count }: CrudDefinition['isolation'], orders: readonly Order[]) {
   const keysOf = (set: readonly string[]) =>
     Object.fromEntries([...fixed, ...set].map((field) => [field, 1 as const]));
   const idOf = (set: readonly string[]) => set.toSorted().join();
@@ -94,7 +89,7 @@ function limitUnique(definition: CrudDefinition): void {
     const list = [...added, ...Object.keys(keys)].find(isTold);
     if (options.unique && !isGlobal && list !== undefined)
       fail(`unique ${JSON.stringify(keys)} tells those who write "${list}" of others. Use globallyUnique.`);
-    return { keys, added, options: limited(keys, added, options, archive) };
+    return { keys, added, options: limited(definition, keys, added, options) };
   });
   if (!indexes.some(({ added }) => archive || added.length > 0)) return;
   schema.clearIndexes();
@@ -124,12 +119,7 @@ function missingFields(keys: Keys, definition: CrudDefinition): string[] {
 }
 
 /** An index that is partial, or has another field, must say itself that records without a value are free. */
-function limited(
-  keys: Keys,
-  added: readonly string[],
-  given: IndexOptions,
-  archive: ArchiveDefinition | undefined,
-): IndexOptions {
+function limited({ archive }: CrudDefinition, keys: Keys, added: string[], given: IndexOptions) {
   if (!given.unique || (!archive && added.length === 0)) return given;
   const { sparse, name, partialFilterExpression, ...options } = given;
   const present = Object.keys(keys).map((key) => ({ [key]: { $exists: true } }));

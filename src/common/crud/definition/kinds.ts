@@ -15,7 +15,7 @@ import {
 } from '../../fields/index.js';
 import type { Fail } from '../options/checks.js';
 import type { AnyCrudOptions } from '../options/crud-options.js';
-import { constantOf, defaultOf } from './schema-paths.js';
+import { constantOf, defaultOf, isDeclared } from './schema-paths.js';
 
 /** Name of the field that says of which kind a record is. Mongoose calls it the discriminator key. */
 export const KIND = 'kind';
@@ -72,12 +72,10 @@ export function unionOf(input: Type<object>, kinds: Kinds): Type<object> {
 export function addKinds(schema: Schema, kinds: Kinds, writeOnly: ReadonlySet<string>): void {
   schema.add({ [KIND]: { type: String, enum: [...kinds.keys()], required: true, immutable: true } });
   const defaults = new Map<unknown, Schema>([...kinds].map(([kind, type]) => [kind, schemaOf(type)]));
-  const isNew = (name: string) =>
-    !writeOnly.has(name) && !schema.path(name) && schema.pathType(name) !== 'nested';
+  const isNew = (name: string) => !writeOnly.has(name) && !isDeclared(schema, name);
   const typesOf = (name: string) =>
-    [...defaults.values()].map((own) => own.path(name) as SchemaType | undefined);
-  const hasDefault = (name: string) =>
-    typesOf(name).some((type) => type && 'defaultValue' in type && type.defaultValue !== undefined);
+    [...defaults.values()].map((own) => own.path(name) as { defaultValue?: unknown } | undefined);
+  const hasDefault = (name: string) => typesOf(name).some((type) => type?.defaultValue !== undefined);
   for (const type of kinds.values()) {
     const own = schemaOf(type);
     for (const { name } of fieldsOf(type).filter((field) => isNew(field.name))) {

@@ -39,10 +39,7 @@ function membersOf(value: object): (readonly [string, unknown])[] {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Shows the members of an object: defaults in place of absent and null values, which are left out otherwise. */
-function shownMembers(
-  source: Fields,
-  members: Iterable<readonly [string, SchemaNode]>,
-): Record<string, unknown> {
+function shownMembers(source: Fields, members: Iterable<readonly [string, SchemaNode]>) {
   const shown: Record<string, unknown> = {};
   for (const [name, node] of members) {
     if (node.isHidden) continue;
@@ -113,13 +110,11 @@ function longForm(output: CrudOutput<object>): CrudOutputFunction<object> {
   return isClass(output) ? { type: output, from: copyInto(output), hides: [] } : { from: output };
 }
 
+type Present = (record: object, caller: TenantContext) => Presented<object>;
+
 /** Shows a record as the option `output` says: the function's result, or the declared fields of the class. */
-export function presentBy({
-  fieldRules,
-  output,
-  presenter,
-}: CrudDefinition): (record: object, caller: TenantContext) => Presented<object> {
-  const shown = (record: object, caller: TenantContext) => {
+export function presentBy({ fieldRules, output, presenter }: CrudDefinition): Present {
+  const shown: Present = (record, caller) => {
     const presented = presenter.present(record);
     for (const field of fieldRules.size > 0 ? hiddenFrom(fieldRules, caller) : [])
       Reflect.deleteProperty(presented, field);
@@ -137,15 +132,6 @@ export function presentBy({
 /** Whether a record may look different to different callers. */
 export function isShownByCaller({ fieldRules, options, output }: CrudDefinition): boolean {
   return fieldRules.size > 0 || options.output !== output?.type;
-}
-
-/** Checks that an output class declares at least one field, since nothing else is shown. */
-export function checkOutputClass({ output, fail }: CrudDefinition): void {
-  const { type } = output ?? {};
-  if (!type || fieldsOf(type).length > 0 || apiNamesOf(type).length > 0) return;
-  fail(
-    `${type.name} declares no field to show. Decorate its fields with @ApiProperty() or @IsText() and its like.`,
-  );
 }
 
 /** What every record shows, and every function of an output should, too. */

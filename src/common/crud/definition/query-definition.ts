@@ -29,14 +29,8 @@ export const NEWEST_FIRST: Order = orderOf(['-createdAt']);
 export function orderOf(keys: readonly string[]): Order {
   return {
     text: keys.join(),
-    keys: keys.map((key) =>
-      key.startsWith('-') ? { path: key.slice(1), descending: true } : { path: key, descending: false },
-    ),
+    keys: keys.map((key) => ({ path: key.replace(/^-/, ''), descending: key.startsWith('-') })),
   };
-}
-
-export function sortsBy({ keys }: Order, field: string | undefined): boolean {
-  return keys.some(({ path }) => path === field);
 }
 
 export function reverseOf({ keys }: Order): Order {
@@ -280,12 +274,7 @@ function requireSearchable(path: string, definition: CrudDefinition): void {
 }
 
 /** Clients must not be able to guess the values of hidden fields through filters and orders. */
-function requireShown(
-  path: string,
-  option: string,
-  definition: CrudDefinition,
-  fail = definition.fail,
-): void {
+function requireShown(path: string, option: string, definition: CrudDefinition, fail = definition.fail) {
   const { schema } = definition;
   const shows = showsStored(definition, path);
   failIf(fail, `${option} names "${path}", which `, {

@@ -85,11 +85,7 @@ export function hideFields<Record extends object>(schema: Schema, record: Record
 }
 
 /** Visits the fields that a schema hides, whether a record has them or not, at every level that it has. */
-export function eachHidden(
-  schema: Schema,
-  record: object,
-  visit: (holder: object, name: string) => void,
-): void {
+export function eachHidden(schema: Schema, record: object, visit: (holder: object, name: string) => void) {
   const walk = ({ entries, members = new Map() }: Partial<SchemaNode>, value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;
     if (entries || Array.isArray(value)) {

@@ -121,11 +121,8 @@ export function complementOf(position: Position): Position {
  * those with `a = x, b = y, _id > id`, then `a = x, b > y`, then `a > x`. Each is one range of the order's index: with a
  * single `$or` of them, databases read more.
  */
-export function rangesBehind(
-  { keys }: Order,
-  { values, id, inclusive }: Position,
-  schema: Schema,
-): StoreFilter[] {
+export function rangesBehind({ keys }: Order, position: Position, schema: Schema): StoreFilter[] {
+  const { values, id, inclusive } = position;
   const same = (count: number) =>
     Object.fromEntries(keys.slice(0, count).map(({ path }, i) => [path, { $eq: values[i] }]));
   const operator = `${keys.at(-1)?.descending ? '$lt' : '$gt'}${inclusive ? 'e' : ''}`;

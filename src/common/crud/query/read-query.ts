@@ -17,14 +17,11 @@ import {
 } from './list-query.js';
 
 /** Names of the parameters that a kind of read accepts, besides filters. */
-export function parametersOf(
-  kind: ReadKind,
-  { archive, expandable, query: { search } }: CrudDefinition,
-): readonly string[] {
+export function parametersOf(kind: ReadKind, definition: CrudDefinition): readonly string[] {
   const offered: Readonly<Record<string, boolean>> = {
-    expand: expandable.size > 0,
-    q: search !== undefined,
-    archived: archive !== undefined,
+    expand: definition.expandable.size > 0,
+    q: definition.query.search !== undefined,
+    archived: definition.archive !== undefined,
   };
   return PARAMETERS[kind].filter((name) => offered[name] ?? true);
 }
@@ -72,11 +69,7 @@ function strictly<T>(read: (reject: Reject) => T): T {
  *
  * @throws ValidationError that names each unknown or invalid parameter, and what is accepted
  */
-export function readQuery(
-  kind: ReadKind,
-  raw: Readonly<Record<string, string>>,
-  definition: CrudDefinition,
-): ListQuery {
+export function readQuery(kind: ReadKind, raw: Texts, definition: CrudDefinition): ListQuery {
   const { query } = definition;
   const filters = filtersOf(kind, asksForArchived(raw) ? query : query.live);
   const known = parametersOf(kind, definition);
@@ -163,7 +156,7 @@ function readOneOf<Name extends string>(
 }
 
 /** Parameters as the client sent them. */
-type Texts = Readonly<Partial<Record<string, string>>>;
+type Texts = Readonly<Record<string, string>>;
 
 /** Reads the parameters of a page; undefined if every record is requested. Cursors are verified once the scope is known. */
 function readPage(text: Texts, paging: Paging, reject: Reject): ListQuery | undefined {
@@ -199,11 +192,8 @@ export interface Paging {
 }
 
 /** Reads `offset` and `limit`. Either one requests a page; the other takes its default. */
-function readPosition(
-  query: Readonly<Record<string, unknown>>,
-  { unpaged, maxLimit }: Paging,
-  reject: Reject,
-): PagePosition | undefined {
+function readPosition(query: Readonly<Record<string, unknown>>, paging: Paging, reject: Reject) {
+  const { unpaged, maxLimit } = paging;
   if (unpaged && query.offset === undefined && query.limit === undefined) return undefined;
   const read = (name: 'offset' | 'limit', fallback: number, maximum?: number): number => {
     const { minimum } = PAGE_LIMITS[name];
