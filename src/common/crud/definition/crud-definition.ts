@@ -17,7 +17,7 @@ import { archivedIsolationOf, archiveOf, checkArchive } from './archive.js';
 import { checkFields, checkInputClass } from './check-fields.js';
 import { eventsOf, type EventsDefinition } from './events.js';
 import { checkFieldRules, fieldRulesOf, hiddenFrom } from './field-rules.js';
-import { addIndexes, checkIndexes, scopesOf } from './indexes.js';
+import { addIndexes, checkIndexes } from './indexes.js';
 import { addKinds, KindReader, type Kinds, kindsOf, unionOf } from './kinds.js';
 import { outputOf, presentBy, Presenter } from './output.js';
 import { narrowed, type QueryDefinition, queryDefinition } from './query-definition.js';
@@ -90,7 +90,6 @@ export class CrudDefinition extends CheckedOptions {
   readonly shownFields: readonly string[] = this.output?.fields ?? this.presenter.fields;
   /** The references that clients can see, and therefore expand, by path. */
   readonly expandable = expandableOf(this);
-  readonly scopes = scopesOf(this);
   /** The events of its writes; absent if subscribers are not told of them. */
   readonly events?: EventsDefinition;
   readonly query: QueryDefinition;

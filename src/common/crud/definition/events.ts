@@ -57,9 +57,6 @@ export function unreadableBy(definition: CrudDefinition, tenant?: string): strin
   if (narrowing) return `"${narrowing[0] === ANY_OF ? 'anyOf' : narrowing[0]}" isolates reads`;
   if (Object.keys(visible).length > 0) return 'the option visible hides records';
   if (isShownByCaller(definition)) return 'the option fields or output shows it differently to callers';
-  const declared = [routes.get, routes.list].flatMap((route) => [
-    route?.guards ?? [],
-    route?.decorators ?? [],
-  ]);
-  return declared.flat().length > 0 ? 'the routes of get have guards or decorators' : undefined;
+  const declared = [routes.get, routes.list].flatMap((route) => [route?.guards, route?.decorators]);
+  return declared.some((list) => list?.length) ? 'the routes of get have guards or decorators' : undefined;
 }

@@ -19,15 +19,11 @@ export type FieldRules = ReadonlyMap<string, FieldRule>;
 
 export function fieldRulesOf({ fields = {} }: AnyCrudOptions): FieldRules {
   const rules = Object.entries(fields as Readonly<Record<string, CrudFieldRule>>);
-  return new Map(
-    rules.map(([field, { read = () => true, write = () => true }]) => [
-      field,
-      {
-        read: (caller) => decide(read, caller),
-        write: (caller) => decide(read, caller) && decide(write, caller),
-      },
-    ]),
-  );
+  const ruleOf = ({ read = () => true, write = () => true }: CrudFieldRule): FieldRule => ({
+    read: (caller) => decide(read, caller),
+    write: (caller) => decide(read, caller) && decide(write, caller),
+  });
+  return new Map(rules.map(([field, rule]) => [field, ruleOf(rule)]));
 }
 
 /** The fields of a resource that a caller may not read. */

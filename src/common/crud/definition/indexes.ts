@@ -10,14 +10,6 @@ import { showsStored } from './output.js';
 
 type Keys = Readonly<Record<string, unknown>>;
 
-/** The sets of fields that lists and counts of live records are filtered by. */
-export function scopesOf({ visible, isolation, archive }: CrudDefinition): readonly (readonly string[])[] {
-  const live = [...Object.keys(visible), ...(archive ? [archive.field] : [])];
-  const sets = [isolation.get, isolation.count].flatMap((fields) => fieldSets(fields));
-  const scopes = sets.map((set) => [...live, ...set]);
-  return [...new Map(scopes.map((fields) => [fields.toSorted().join(), fields])).values()];
-}
-
 /** Adds the indexes that serve the reads of a resource to its schema, and limits those that are unique. */
 export function addIndexes(definition: CrudDefinition): void {
   const { schema, visible, isolation, archive, archivedIsolation, query } = definition;

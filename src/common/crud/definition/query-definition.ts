@@ -1,6 +1,7 @@
 import { Types } from 'mongoose';
 import { fieldAt, type JsonSchema, parseTimestamp, schemaOf as entitySchemaOf } from '../../fields/index.js';
 import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
+import { fieldSets } from '../../tenancy/index.js';
 import { failIf } from '../options/checks.js';
 import type { FilterKind } from '../query/list-query.js';
 import { type SearchDefinition, searchDefinition } from '../search/words.js';
@@ -198,12 +199,11 @@ export interface QueryDefinition extends Offered {
 
 /** The definition of the option `query`. Checks that every path is in the schema and visible to clients. */
 export function queryDefinition(definition: CrudDefinition): QueryDefinition {
-  const { archive, kinds, options, scopes } = definition;
+  const { archive, kinds, options } = definition;
   const { filter = [], sort = [], search = [] } = options.query ?? {};
   const kind = kinds && showsStored(definition, KIND) === true ? [KIND] : [];
-  const filters = new Map(
-    [...kind, ...filter].map((path) => [path, requireFilter(path, definition)] as const),
-  );
+  const filters = new Map<string, FilterField>();
+  for (const path of [...kind, ...filter]) filters.set(path, requireFilter(path, definition));
   for (const path of search) requireSearchable(path, definition);
   const declared = sort.map((keys) => orderOf([keys].flat()));
   for (const { keys } of declared) for (const { path } of keys) requireSortable(path, definition);
@@ -221,8 +221,16 @@ export function queryDefinition(definition: CrudDefinition): QueryDefinition {
     indexed,
     live: narrowed({ filters, orders }, (path) => path !== archive?.field),
     isReferring: [...filters.values()].some(({ referred }) => referred !== undefined),
-    search: searchDefinition([...new Set(search)], scopes),
+    search: searchDefinition([...new Set(search)], scopesOf(definition)),
   };
+}
+
+/** The sets of fields that lists and counts of live records are filtered by. */
+function scopesOf({ visible, isolation, archive }: CrudDefinition): readonly (readonly string[])[] {
+  const live = [...Object.keys(visible), ...(archive ? [archive.field] : [])];
+  const sets = [isolation.get, isolation.count].flatMap((fields) => fieldSets(fields));
+  const scopes = sets.map((set) => [...live, ...set]);
+  return [...new Map(scopes.map((fields) => [fields.toSorted().join(), fields])).values()];
 }
 
 /** The filters and orders of some fields only. */

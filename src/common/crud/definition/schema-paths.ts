@@ -78,12 +78,6 @@ export function hidesFields(schema: Schema, seen: ReadonlySet<Schema> = new Set(
   return !seen.has(schema) && [...nodesOf(schema).values()].some(hides);
 }
 
-/** Removes the fields that a schema hides from a record, in place: reads omit them, results of writes do not. */
-export function hideFields<Record extends object>(schema: Schema, record: Record): Record {
-  eachHidden(schema, record, (holder, name) => Reflect.deleteProperty(holder, name));
-  return record;
-}
-
 /** Visits the fields that a schema hides, whether a record has them or not, at every level that it has. */
 export function eachHidden(schema: Schema, record: object, visit: (holder: object, name: string) => void) {
   const walk = ({ entries, members = new Map() }: Partial<SchemaNode>, value: unknown): void => {

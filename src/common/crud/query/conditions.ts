@@ -171,9 +171,7 @@ const patterns = new Map<string, string>();
  * @see https://www.unicode.org/reports/tr44/#CaseFolding.txt
  */
 function literalPattern(text: string): string {
-  return [...text]
-    .map((character) => (LETTER.test(character) ? anyCase(character) : escaped(character)))
-    .join('');
+  return text.replaceAll(/./gsu, (one) => (LETTER.test(one) ? anyCase(one) : escaped(one)));
 }
 
 function escaped(character: string): string {

@@ -13,7 +13,7 @@ import {
   type StoreRead,
   type Updated,
 } from './store-types.js';
-import { hasMaps, hasMiddleware, hideFields, hidesFields } from '../definition/schema-paths.js';
+import { eachHidden, hasMaps, hasMiddleware, hidesFields } from '../definition/schema-paths.js';
 import { OUTBOX, type Outbox, type OutboxEntry } from './outbox.js';
 import {
   filtered,
@@ -351,7 +351,10 @@ export class CrudStore<Entity> {
 
   private shown(record: Stored<Entity>): Stored<Entity> {
     for (const member of [WORDS, OUTBOX, HOLDS]) Reflect.deleteProperty(record, member);
-    return this.hides ? hideFields(this.model.schema, record as Stored<object> as never) : record;
+    // Reads omit what the schema hides, results of writes do not.
+    const hide = (holder: object, name: string) => Reflect.deleteProperty(holder, name);
+    if (this.hides) eachHidden(this.model.schema, record, hide);
+    return record;
   }
 
   /** Runs a write, which calls `hold` right before its command. Rejections become errors that clients understand. */
