@@ -93,8 +93,8 @@ export class CrudDefinition extends CheckedOptions {
   /** The events of its writes; absent if subscribers are not told of them. */
   readonly events?: EventsDefinition;
   readonly query: QueryDefinition;
-  /** The definition as a caller knows it, whose queries name only fields that the caller may read. */
-  readonly viewOf = viewsOf(this);
+  /** The definition as a caller knows it, without the fields that not all may read; undefined if there are none. */
+  readonly viewOf = this.fieldRules.size > 0 ? viewsOf(this) : undefined;
 
   /** @throws Error that names the fix, if the options cannot make a resource */
   constructor(options: AnyCrudOptions) {
@@ -176,11 +176,9 @@ function expandableOf({ references, schema, shownFields }: CrudDefinition) {
 
 /** Returns the definition for a caller; made once for all from whom the same fields are hidden. */
 function viewsOf(definition: CrudDefinition): (caller: TenantContext) => CrudDefinition {
-  const { fieldRules } = definition;
-  if (fieldRules.size === 0) return () => definition;
   const views = new Map<string, CrudDefinition>();
   return (caller) => {
-    const hidden = hiddenFrom(fieldRules, caller);
+    const hidden = hiddenFrom(definition.fieldRules, caller);
     const view = views.get(hidden.join()) ?? without(definition, hidden);
     views.set(hidden.join(), view);
     return view;

@@ -54,14 +54,16 @@ function shownMembers(source: Fields, members: Iterable<readonly [string, Schema
 
 /** Shows a value of a field, or of an entry of one: of objects, at every level, the members that the schema shows. */
 function shownValue(value: unknown, node: SchemaNode): unknown {
-  const { entries, type } = node;
+  const { entries, schema, type } = node;
   const isMap = type?.instance === 'Map';
   if (Array.isArray(value) && !isMap) return value.map((entry) => shownValue(entry, entries ?? node));
   if (entries && !isMap) return shownValue(value, entries);
   // The driver reads small values as numbers.
   if (type?.instance === 'BigInt' && value !== null) return String(value);
   if (typeof value !== 'object' || value === null) return plain(value);
-  if (node.members) return shownMembers(value as Fields, node.members);
+  // Only an object has members.
+  const members = schema || !type ? node.members : undefined;
+  if (members) return shownMembers(value as Fields, members);
   if (!entries) return plain(value);
   const shown = entries.isHidden ? [] : membersOf(value);
   return Object.fromEntries(shown.map(([key, entry]) => [key, shownValue(entry, entries)]));

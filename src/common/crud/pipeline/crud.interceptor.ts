@@ -134,7 +134,7 @@ async function read(call: Call, resource: CrudResource): Promise<void> {
   const tags = readEntityTags('If-Match', request.headers['if-match']);
   if (tags && (params.id !== undefined || call.takesIfMatch))
     context.precondition = { entity: definition.entity, id: params.id, tags };
-  const view = definition.viewOf(scope.caller);
+  const view = definition.viewOf?.(scope.caller) ?? definition;
   if (route?.body === 'query') context.query = readBodyQuery(request.body, view);
   else if (route?.reads)
     context.query = readQuery(route.reads, queryOf(request) as Record<string, string>, view);

@@ -192,7 +192,7 @@ function stream<Each>(
 }
 
 function framingOf(type: ListType, { definition, scope }: ResponseContext): Framing {
-  if (type === CSV_TYPE) return csvOf(definition.viewOf(scope.caller), scope.context.query);
+  if (type === CSV_TYPE) return csvOf(definition.viewOf?.(scope.caller) ?? definition, scope.context.query);
   return type === NDJSON_TYPE ? NDJSON : JSON_ARRAY;
 }
 
