@@ -106,13 +106,10 @@ export const SHARED_MODULES = [
  *
  * @param ownsDatabase whether the connection by this name is the generator's own
  */
-export function crudRoot({
-  imports,
-  inject,
-  useFactory,
-  connectionName,
+export function crudRoot(
+  { connectionName, imports, inject, useFactory }: CrudRootAsyncOptions,
   ownsDatabase = false,
-}: CrudRootAsyncOptions & { ownsDatabase?: boolean }): DynamicModule[] {
+): DynamicModule[] {
   const isNamed = connectionName !== undefined && !(ownsDatabase && connectionName === CRUD_CONNECTION);
   const aliases = isNamed
     ? [ownsDatabase ? ownConnection(connectionName) : sharedConnection(connectionName)]
@@ -185,12 +182,9 @@ export function checkedRoot(options: CrudRootOptions, method: 'forRoot' | 'forRo
   return options;
 }
 
-function checkDatabase(
-  database: Partial<Record<string, unknown>> | DatabaseServer | undefined,
-  fail: Fail,
-): void {
+function checkDatabase(database: CrudRootOptions['database'], fail: Fail): void {
   if (database instanceof DatabaseServer) return;
-  const { uri, embeddedDir, memory, name } = database ?? {};
+  const { uri, embeddedDir, memory, name }: Partial<Record<string, unknown>> = { ...database };
   const given = [uri, embeddedDir, memory].filter((value) => value !== undefined);
   failIf(fail, 'database', {
     " must be one of { uri: 'mongodb://127.0.0.1:27017/shop' }, { embeddedDir: './data' } and { memory: true }, or connectionName that of a connection of MongooseModule.":

@@ -34,7 +34,7 @@ import { hasRoutes, originOf } from './pipeline/plan.js';
 import { GetGuards } from './pipeline/route-guards.js';
 import { documentRestriction } from './openapi/document-route.js';
 import { checkOverrides } from './options/check-options.js';
-import { type Fail, failFor } from './options/checks.js';
+import { failFor } from './options/checks.js';
 import type { CrudOptions } from './options/crud-options.js';
 import { readExpressBody } from './platform/express-body.js';
 import { handleExpressErrors } from './platform/express.js';
@@ -115,7 +115,7 @@ export class CrudModule {
   static forRoot(options: CrudRootOptions): DynamicModule {
     checkedRoot(options, 'forRoot');
     const { connectionName, database } = options;
-    const imports = crudRoot({ useFactory: () => options, connectionName, ownsDatabase: !!database });
+    const imports = crudRoot({ useFactory: () => options, connectionName }, Boolean(database));
     return { module: CrudModule, imports };
   }
 
@@ -124,11 +124,9 @@ export class CrudModule {
    * the start with an error that names the fix.
    */
   static forRootAsync({ useFactory, ...root }: CrudRootAsyncOptions): DynamicModule {
+    const { connectionName } = root;
     const checked: typeof useFactory = async (...injected: unknown[]) =>
-      checkedRoot(
-        { connectionName: root.connectionName, ...(await useFactory(...injected)) },
-        'forRootAsync',
-      );
+      checkedRoot({ connectionName, ...(await useFactory(...injected)) }, 'forRootAsync');
     return { module: CrudModule, imports: crudRoot({ ...root, useFactory: checked }) };
   }
 
@@ -144,34 +142,39 @@ export class CrudModule {
     const fail = failFor(options);
     checkOverrides(overrides, fail);
     const controller = overrides.controller ?? CrudController(options);
-    const { definition } = originOf(controller);
+    const { definition, service: expected } = originOf(controller);
     if (definition?.options !== options)
       return fail(sameOptions(controller, 'controller', 'CrudController(options)'));
     finishController(controller, definition, fail);
     const { service, providers = [], imports = [] } = overrides;
-    if (service) checkService(service, options, fail);
-    else if (!overrides.controller) checkRequired(definition);
-    checkServiceOf(controller, service ?? CrudService, fail);
-    const { audit, entity, schema, name, hooks, query } = definition;
-    if (typeof hooks === 'function') checkConstructor(hooks, fail);
+    if (service && serviceOptionsOf(service) !== options)
+      return fail(sameOptions(service, 'service', 'CrudService.for(options)'));
+    const { prototype } = service ?? CrudService;
+    // A controller calls the methods of the service it was made with; the generated service does not have them.
+    if (expected && prototype !== expected.prototype && !(prototype instanceof expected))
+      return fail(
+        `${controller.name} uses ${expected.name}, which is not the service of the resource. Pass { service: ${expected.name} } beside the controller.`,
+      );
+    if (!service && !overrides.controller) checkRequired(definition);
+    const { audit, entity, events, schema, name, hooks, query } = definition;
+    const injecting = [service, hooks].filter((type) => typeof type === 'function');
+    for (const type of injecting) checkConstructor(type, fail);
+    const models = [
+      {
+        name: entity.name,
+        schema: withOutbox(searchable(schema, query.search), definition),
+        collection: name,
+      },
+      ...(query.search ? [SEARCH_CHECKPOINTS] : []),
+      ...(audit ? [AUDIT_MODEL] : []),
+      ...(events ? [DELETED_MODEL] : []),
+    ];
     return {
       module: moduleOf(entity),
       imports: [
         CrudRegistryModule,
         IdempotencyModule,
-        MongooseModule.forFeature(
-          [
-            {
-              name: entity.name,
-              schema: withOutbox(searchable(schema, query.search), definition),
-              collection: name,
-            },
-            ...(query.search ? [SEARCH_CHECKPOINTS] : []),
-            ...(audit ? [AUDIT_MODEL] : []),
-            ...(definition.events ? [DELETED_MODEL] : []),
-          ],
-          CRUD_CONNECTION,
-        ),
+        MongooseModule.forFeature(models, CRUD_CONNECTION),
         ...imports,
       ],
       controllers: [controller],
@@ -179,11 +182,13 @@ export class CrudModule {
         ...providers,
         // ExternalContextCreator finds a module by the class of a controller, and in it what guards inject.
         { provide: controller, useValue: undefined },
-        ...(typeof hooks === 'function' ? [hooks] : []),
+        ...injecting,
         resourceProvider(definition, controller),
         ...(audit ? [auditProvider(definition)] : []),
         ...(query.search ? [searchProvider(entity, query.search)] : []),
-        ...serviceProviders(definition, service),
+        service
+          ? { provide: getCrudServiceToken(entity), useExisting: service }
+          : { provide: getCrudServiceToken(entity), useClass: CrudService.for(definition.options) },
       ],
       exports: [getCrudServiceToken(entity), getCrudResourceToken(entity), ...(service ? [service] : [])],
     };
@@ -193,21 +198,6 @@ export class CrudModule {
 /** A class that extends one of other options would serve another resource. */
 function sameOptions({ name }: Type<object>, what: string, base: string): string {
   return `${name} does not extend the generated ${what} of these options. Write: class ${name} extends ${base}, with the same options.`;
-}
-
-function checkService(service: Type<object>, options: object, fail: Fail): void {
-  if (serviceOptionsOf(service) !== options)
-    fail(sameOptions(service, 'service', 'CrudService.for(options)'));
-  checkConstructor(service, fail);
-}
-
-/** A controller calls the methods of the service it was made with; the generated service does not have them. */
-function checkServiceOf(controller: Type<object>, service: Type<object>, fail: Fail): void {
-  const { service: expected } = originOf(controller);
-  if (!expected || service === expected || service.prototype instanceof expected) return;
-  fail(
-    `${controller.name} uses ${expected.name}, which is not the service of the resource. Pass { service: ${expected.name} } beside the controller.`,
-  );
 }
 
 function resourceProvider(definition: CrudDefinition, controller: Type<object>): Provider {
@@ -279,12 +269,6 @@ function auditProvider({ name, audit = { keptDays: 0 } }: CrudDefinition): Provi
       new AuditTrail(model, database, { resource: name, ...audit }),
     inject: [getModelToken(AUDIT_MODEL.name, CRUD_CONNECTION), Database],
   };
-}
-
-function serviceProviders(definition: CrudDefinition, service: Type<object> | undefined): Provider[] {
-  const provide = getCrudServiceToken(definition.entity);
-  if (service) return [service, { provide, useExisting: service }];
-  return [{ provide, useClass: CrudService.for(definition.options) }];
 }
 
 /** Makes a module class per resource, so that each appears under its own name in Nest's module graph. */
