@@ -149,11 +149,7 @@ export class Access {
   }
 
   /** A value in the type that the store has for a field, or for the entries of a list. */
-  private typed(
-    field: string,
-    value: unknown,
-    { claim, param, identifies }: Partial<IsolationSource> = {},
-  ): unknown {
+  private typed(field: string, value: unknown, { claim, param, identifies }: Partial<IsolationSource> = {}) {
     const declared = this.definition.schema.path(field);
     const type = entryTypeOf(declared) ?? declared;
     const isPath = param !== undefined && typeof value === 'string';

@@ -29,11 +29,7 @@ export function namesOf({ set, unset }: Required<StoreChange>): string[] {
 }
 
 /** The change without the identifier that the record has anyway. @throws Error if it affects that or the revision */
-export function withoutIdentity(
-  label: string,
-  { set, unset }: Required<StoreChange>,
-  id: unknown,
-): Required<StoreChange> {
+export function withoutIdentity(label: string, { set, unset }: Required<StoreChange>, id: unknown) {
   const { _id: given = id, ...others } = set;
   const isSame = String(given).toLowerCase() === String(id);
   const change = { set: isSame ? others : set, unset };
@@ -57,12 +53,11 @@ export function requireSameScope(
     rejectMissingFields(names.filter((name) => !(name in values) && change.set[name] == null));
   for (const field of names.filter((name) => name in values)) {
     if (isIsolatedBy(definition.schema, field, change.set[field], values[field])) continue;
+    const pointer = toPointer([field]);
     if (definition.isolation[action][field]?.isList)
-      throw new ForbiddenFieldError([
-        { pointer: toPointer([field]), detail: errorMessages.forbiddenValue(field) },
-      ]);
+      throw new ForbiddenFieldError([{ pointer, detail: errorMessages.forbiddenValue(field) }]);
     if (definition.inputFields.includes(field))
-      throw new ValidationError([{ pointer: toPointer([field]), detail: errorMessages.ownEntry(field) }]);
+      throw new ValidationError([{ pointer, detail: errorMessages.ownEntry(field) }]);
     throw new Error(`A change of ${definition.label} sets "${field}", which isolates the record.`);
   }
 }
@@ -92,11 +87,7 @@ export function requireComplete({ entity, kinds, schema }: CrudDefinition, recor
 }
 
 /** @throws Error if code sets a field that only records of other kinds have */
-export function requireOwnFields(
-  { inputs, kinds, label }: CrudDefinition,
-  set: object,
-  record?: object,
-): void {
+export function requireOwnFields({ inputs, kinds, label }: CrudDefinition, set: object, record?: object) {
   const type = kindOf(kinds, record);
   if (!type) return;
   const isOfOthers = (path: string) => fieldAt(inputs.create, path) && !fieldAt(type, path);
@@ -144,13 +135,9 @@ export function needsPrevious(changes: object): boolean {
 }
 
 /** The fields that a merge patch merges, with their complete values; undefined if there are none. */
-export function mergedFields(
-  definition: CrudDefinition,
-  changes: object,
-  previous: Fields,
-): Fields | undefined {
+export function mergedFields({ writeOnly }: CrudDefinition, changes: object, previous: Fields) {
   const merged = Object.entries(changes)
-    .filter(([name, value]) => isPlainObject(value) && !definition.writeOnly.has(name))
+    .filter(([name, value]) => isPlainObject(value) && !writeOnly.has(name))
     .map(([name, value]) => [name, mergePatch(previous[name], value)] as const);
   return merged.length > 0 ? Object.fromEntries(merged) : undefined;
 }
@@ -169,15 +156,10 @@ export function rejectGrowth(bodyLimit: number, previous: object, merged: object
  * The change that a merge patch (RFC 7396) makes: exactly the values that were sent, by dotted path, so that
  * hidden neighbours of a nested value are kept. Null removes a field or resets it to its default.
  */
-export function planChange(
-  definition: CrudDefinition,
-  changes: object,
-  previous: object | undefined,
-): Required<StoreChange> {
+export function planChange(definition: CrudDefinition, changes: object, previous: object | undefined) {
   const set: Fields = {};
   const unset: string[] = [];
   const { kinds, schema, writeOnly, updateReader } = definition;
-  const { [KIND]: kind } = (previous ?? {}) as Fields;
 
   function put(path: string, value: unknown, field: FieldDescription | undefined, before: unknown): void {
     if (value === undefined) return;
@@ -189,9 +171,8 @@ export function planChange(
       set[path] = value;
     } else if (field?.kind === 'nested' && field.nested && isPlainObject(before)) {
       const members = new Map(fieldsOf(field.nested).map((one) => [one.name, one]));
-      for (const [name, inner] of Object.entries(value)) {
+      for (const [name, inner] of Object.entries(value))
         put(`${path}.${name}`, inner, members.get(name), before[name]);
-      }
     } else {
       set[path] = mergePatch(plain(before), value);
     }
@@ -199,9 +180,9 @@ export function planChange(
 
   const fields = new Map(updateReader.fields.map((field) => [field.name, field]));
   for (const [name, value] of Object.entries(changes)) {
-    const isKept = kinds && name === KIND && value === kind;
-    if (!isKept && !writeOnly.has(name))
-      put(name, value, fields.get(name), (previous as Fields | undefined)?.[name]);
+    const before = (previous as Fields | undefined)?.[name];
+    const isKept = kinds && name === KIND && value === before;
+    if (!isKept && !writeOnly.has(name)) put(name, value, fields.get(name), before);
   }
   return { set, unset };
 }

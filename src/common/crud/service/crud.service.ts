@@ -17,7 +17,7 @@ import type { AggregationStage, Fields, StoreChange, StoreFilter } from '../stor
 import { objectId } from './access.js';
 import type { CrudResource } from './crud-resource.js';
 import { readOf, readPage, rejectForeign, rejectSlow } from './reads.js';
-import { resolveReferred } from './referred-fields.js';
+import { resolveReferred } from './readable-records.js';
 import { assertWithin, currentUnit } from './unit-of-work.js';
 
 const OPTIONS = 'crud:service-options';

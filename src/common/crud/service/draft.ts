@@ -9,12 +9,11 @@ import { applyChange, type Fields, type StoreChange } from '../store/store-types
 import { eachHidden, entryTypeOf, isHiddenType, isWithin, schemaOf } from '../definition/schema-paths.js';
 import { isIsolatedBy } from './access.js';
 
+/** A hook that edits the visible part of a record. */
+type Edit = (draft: Fields) => Promise<void>;
+
 /** The record after a hook has edited the visible part of it; hidden values are kept. */
-export async function recordOfDraft(
-  definition: CrudDefinition,
-  values: Fields,
-  hook: (draft: Fields) => Promise<void>,
-): Promise<Fields> {
+export async function recordOfDraft(definition: CrudDefinition, values: Fields, hook: Edit) {
   return withChanges(values, await changesBy(hook, definition, values)) as Fields;
 }
 
@@ -66,7 +65,7 @@ export async function changeOfDraft<Entity extends object>(
  * @param sources records whose bytes it may use
  */
 async function changesBy(
-  hook: (draft: Fields) => Promise<void>,
+  hook: Edit,
   { presenter, schema }: CrudDefinition,
   ...sources: [record: object, ...others: object[]]
 ): Promise<readonly PathChange[]> {

@@ -1,25 +1,26 @@
 import { HttpException } from '@nestjs/common';
 import { Types } from 'mongoose';
-import { DomainError, RecordNotFoundError } from '../../errors/index.js';
+import { DomainError, QueryTooBroadError, RecordNotFoundError } from '../../errors/index.js';
 import { isObjectId } from '../../ids/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import type { CrudDefinition, ReferenceDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
 import { isReadBy } from '../definition/entity-tags.js';
+import type { Referred } from '../definition/query-definition.js';
 import type { Stored } from '../options/records.js';
+import { predicatesOf } from '../query/conditions.js';
+import type { Condition, Where } from '../query/list-query.js';
 import type { Fields, StoreFilter } from '../store/store-types.js';
 import type { CrudResource, Resources } from './crud-resource.js';
+
+type Records = readonly Stored<object>[];
 
 /** The guards of the route that gets one record. */
 export interface RecordGuards {
   /** Whether the route has any besides that of the generator. */
   readonly areDeclared: boolean;
   /** The records that they let the sender of a request get. Without such a route, none but parents. */
-  permitted<T extends Stored<object>>(
-    scope: TenantScope,
-    records: readonly T[],
-    asParents?: boolean,
-  ): Promise<readonly T[]>;
+  permitted(scope: TenantScope, records: Records, asParents?: boolean): Promise<Records>;
 }
 
 interface Reading {
@@ -42,8 +43,8 @@ export async function readableRecords(
   resource: CrudResource,
   scope: TenantScope,
   ids: Iterable<unknown>,
-  { filter = {}, idsOnly = false, asParents = false }: Reading = {},
-): Promise<readonly Stored<object>[]> {
+  { filter = {}, idsOnly, asParents }: Reading = {},
+): Promise<Records> {
   const reading = { ...resource.access.reading(scope), ...filter };
   const named = [...new Set([...ids].map(String))].filter(isObjectId).map((id) => new Types.ObjectId(id));
   if (named.length === 0) return [];
@@ -52,12 +53,12 @@ export async function readableRecords(
 }
 
 /** Those of some records in a caller's scope that are below parents that it may read, and that the guards permit. */
-export async function permitted<T extends Stored<object>>(
+async function permitted(
   { parents, parts }: CrudResource,
   scope: TenantScope,
-  records: readonly T[],
-  asParents = false,
-): Promise<readonly T[]> {
+  records: Records,
+  asParents?: boolean,
+): Promise<Records> {
   const reached = parents ? await parents.readable(scope, records) : records;
   return parts.guards.permitted(scope, reached, asParents);
 }
@@ -186,4 +187,69 @@ export async function expand(
       for (const { holder, key, id } of places) holder[key] = targets.get(id) ?? holder[key];
     }),
   );
+}
+
+/** Maximum number of referred records that a condition may match. */
+const MAX_REFERRED = 1_000;
+
+/**
+ * The conditions with those on fields of referred records replaced by conditions on the references themselves: they
+ * refer to a record that the caller may read and that matches.
+ *
+ * @throws QueryTooBroadError if too many referred records match one
+ */
+export async function resolveReferred(
+  conditions: readonly Where[],
+  scope: TenantScope,
+  registry: Resources,
+): Promise<readonly Where[]> {
+  const resolved: Where[] = [];
+  // One after another: a query has many conditions, and other requests wait.
+  for (const where of conditions) resolved.push(await resolve(where, scope, registry));
+  return resolved;
+}
+
+async function resolve(where: Where, scope: TenantScope, registry: Resources): Promise<Where> {
+  if ('and' in where) return { and: await resolveReferred(where.and, scope, registry) };
+  if ('or' in where) return { or: await resolveReferred(where.or, scope, registry) };
+  if ('not' in where) return { not: await resolve(where.not, scope, registry) };
+  const { field } = where;
+  if (!field.referred) return where;
+  const [positive, isComplement] = positiveOf(where);
+  const values = await matching(field.referred, positive, scope, registry);
+  const path = field.referred.reference.path;
+  const condition = { field: { ...field, path }, operator: 'in', values } as const;
+  return isComplement ? { not: condition } : condition;
+}
+
+/** A condition without negation, and whether the asked one is its complement. */
+function positiveOf(condition: Condition): [positive: Condition, isComplement: boolean] {
+  const { operator, values } = condition;
+  if (operator === 'ne') return [{ ...condition, operator: 'eq' }, true];
+  if (operator === 'nin') return [{ ...condition, operator: 'in' }, true];
+  if (operator === 'exists' && values[0] === false) return [{ ...condition, values: [true] }, true];
+  return [condition, false];
+}
+
+/** The identifiers of the records that match, among those that the caller may read. */
+async function matching(
+  { field, reference }: Referred,
+  condition: Condition,
+  scope: TenantScope,
+  registry: Resources,
+): Promise<readonly Types.ObjectId[]> {
+  const target = registry.of(reference.to);
+  try {
+    const conditions = [{ ...condition, field }];
+    const filter = { ...target.access.reading(scope), $and: predicatesOf({ conditions }) };
+    const found: Stored<object>[] = [];
+    const read = { fields: target.parentFields, limit: MAX_REFERRED + 1 };
+    for await (const record of target.store.find(filter, read)) found.push(record);
+    if (found.length > MAX_REFERRED)
+      throw new QueryTooBroadError(`${reference.path}.${field.path}`, MAX_REFERRED);
+    return (await permitted(target, scope, found)).map(({ _id }) => _id);
+  } catch (error) {
+    if (isRejection(error) && !(error instanceof QueryTooBroadError)) return [];
+    throw error;
+  }
 }

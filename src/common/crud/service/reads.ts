@@ -120,11 +120,7 @@ export async function readPage<Entity extends object>(
   return sharedPage(results, count, query, cursors);
 }
 
-async function counted(
-  store: CrudStore<object>,
-  filter: StoreFilter,
-  mode: CountMode = 'exact',
-): Promise<number | undefined> {
+async function counted(store: CrudStore<object>, filter: StoreFilter, mode: CountMode = 'exact') {
   if (mode === 'none') return undefined;
   // The collection's own figure includes records that a filter hides, and that the caller must not learn of.
   const isWhole = mode === 'estimated' && Object.keys(filter).length === 0;

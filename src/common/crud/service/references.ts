@@ -50,7 +50,8 @@ export async function checkReferences(
     const ids = places.map(({ id }) => id);
     const readable = await readableRecords(target, scope, ids, { filter, idsOnly: true });
     const there = new Set(readable.map(({ _id }) => _id.toHexString()));
-    violations.push(...missing(path, target, places, there));
+    const absent = places.filter(({ id }) => !there.has(id));
+    violations.push(...violationsAt(absent, path, target));
   }
   reject(violations);
 }
@@ -73,7 +74,8 @@ export function holdingOf({ references }: CrudDefinition, registry: Resources): 
         const taken = await target.store.holds.take(ids);
         holds.push(taken);
         // Deleted since it was checked.
-        if (check !== false) violations.push(...missing(path, target, places, taken.held));
+        const gone = check === false ? [] : places.filter(({ id }) => !taken.held.has(id));
+        violations.push(...violationsAt(gone, path, target));
       }
       reject(violations);
     };
@@ -97,11 +99,7 @@ export function holdingOf({ references }: CrudDefinition, registry: Resources): 
  * @throws StillReferencedError if a reference restricts the deletion
  * @throws WriteConflictError if there is such a write each time
  */
-export async function unheld(
-  resource: CrudResource,
-  id: Types.ObjectId,
-  scope: TenantScope,
-): Promise<StoreFilter> {
+export async function unheld(resource: CrudResource, id: Types.ObjectId, scope: TenantScope) {
   // What a transaction reads stays the same: it has to be repeated.
   const end = performance.now() + (scope.context.unit ? 0 : WAIT_MS);
   for (;;) {
@@ -142,7 +140,7 @@ export async function release(
       // The record may have been changed since it was read, and refer to another one.
       const filter = { _id, [path]: id };
       if (onDelete === 'cascade') await referrer.writes.remove(scope, filter, within);
-      else await referrer.writes.unlink(scope, filter, path, id);
+      else await referrer.writes.unlink(scope, filter, path);
     }
   }
 }
@@ -213,14 +211,9 @@ function reject([first, ...others]: readonly Violation[]): void {
 }
 
 /** The violations of references to records that are not there. */
-function missing(
-  path: string,
-  { definition: { label } }: CrudResource,
-  places: readonly Place[],
-  there: ReadonlySet<string>,
-): Violation[] {
-  const detail = errorMessages.noSuchReference(path, label.toLowerCase());
-  return places.filter(({ id }) => !there.has(id)).map(({ pointer }) => ({ pointer, detail }));
+function violationsAt(places: readonly Place[], path: string, { definition }: CrudResource): Violation[] {
+  const detail = errorMessages.noSuchReference(path, definition.label.toLowerCase());
+  return places.map(({ pointer }) => ({ pointer, detail }));
 }
 
 /** The places that values, by their dotted paths, have at the path of a reference. */

@@ -25,8 +25,6 @@ import type { CrudResource } from './crud-resource.js';
 import { changeOfDraft, requireSameIsolation, recordOfDraft } from './draft.js';
 import { checkReferences, release, unheld } from './references.js';
 
-type BeforeHook = Exclude<HookName, AfterHook>;
-
 /** How often a write is retried because the record changed in between. */
 const MAX_ATTEMPTS = 10;
 
@@ -115,12 +113,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
   }
 
   /** {@link Writes.update} by a merge patch (RFC 7396). */
-  async patch(
-    scope: TenantScope,
-    filter: StoreFilter,
-    changes: Changes<Update>,
-    isUnread?: boolean,
-  ): Promise<Stored<Entity> | undefined> {
+  async patch(scope: TenantScope, filter: StoreFilter, changes: Changes<Update>, isUnread?: boolean) {
     const { definition } = this.resource;
     const plan = async (previous: Stored<Entity> | undefined) => {
       const shown = previous && definition.presenter.present(previous);
@@ -134,20 +127,16 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return this.update(scope, filter, plan, { changes, isRelative: needsPrevious(changes), isUnread });
   }
 
-  /** Removes a reference, a field or an entry of a list, from the record that matches, and runs the update hooks. */
-  async unlink(
-    scope: TenantScope,
-    filter: StoreFilter,
-    path: string,
-    id: Types.ObjectId,
-  ): Promise<Stored<Entity> | undefined> {
+  /** Removes the reference that a filter names, a field or an entry of a list, and runs the update hooks. */
+  async unlink(scope: TenantScope, filter: StoreFilter, path: string): Promise<void> {
     const isList = this.resource.definition.schema.path(path).instance === 'Array';
     const plan = (previous: Stored<Entity> | undefined) => {
       if (!isList) return { set: {}, unset: [path] };
-      const others = [valueAt(previous, path) ?? []].flat().filter((entry) => String(entry) !== String(id));
+      const isOther = (entry: unknown) => String(entry) !== String(filter[path]);
+      const others = [valueAt(previous, path) ?? []].flat().filter(isOther);
       return { set: { [path]: others }, unset: [] };
     };
-    return this.update(scope, filter, plan, { isRelative: isList, unlinks: true });
+    await this.update(scope, filter, plan, { isRelative: isList, unlinks: true });
   }
 
   /**
@@ -155,11 +144,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
    *
    * @param within keys of the records whose removal this one is part of
    */
-  async remove(
-    scope: TenantScope,
-    filter: StoreFilter,
-    within: ReadonlySet<string> = new Set(),
-  ): Promise<Stored<Entity> | undefined> {
+  async remove(scope: TenantScope, filter: StoreFilter, within: ReadonlySet<string> = new Set()) {
     const { definition, store } = this.resource;
     const needsCurrent = this.has('beforeDel') || store.isReferredTo();
     return this.optimistically(filter, needsCurrent, async (current, unchangedFilter) => {
@@ -182,12 +167,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     });
   }
 
-  private async insert(
-    scope: TenantScope,
-    input: Create,
-    isolationValues: Fields,
-    id?: Types.ObjectId,
-  ): Promise<Stored<Entity>> {
+  private async insert(scope: TenantScope, input: Create, isolationValues: Fields, id?: Types.ObjectId) {
     const { access, definition, store } = this.resource;
     const entries = Object.entries(input).filter(([name]) => !definition.writeOnly.has(name));
     const given = Object.fromEntries(entries);
@@ -222,11 +202,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
   }
 
   /** The record that an earlier attempt of a keyed create has stored, after its hooks. */
-  private async find(
-    scope: TenantScope,
-    input: Create,
-    _id: Types.ObjectId,
-  ): Promise<Stored<Entity> | undefined> {
+  private async find(scope: TenantScope, input: Create, _id: Types.ObjectId) {
     const { access, definition, store } = this.resource;
     const stored = await store.findOne({ ...access.isolationValues('create', scope), _id });
     if (!stored) return undefined;
@@ -275,7 +251,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
   }
 
   /** Runs a before-hook, if there is one. @throws the hook's own exception */
-  private async before(name: BeforeHook, scope: TenantScope, context: object): Promise<void> {
+  private async before(name: Exclude<HookName, AfterHook>, scope: TenantScope, context: object) {
     if (!this.has(name)) return;
     const { definition, parts } = this.resource;
     await parts.events.warnIfSlow(`${definition.name}.${name}`, async () => {
@@ -289,7 +265,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     scope: TenantScope,
     record: Stored<Entity>,
     entry: OutboxEntry,
-    more: () => object = () => ({}),
+    more?: () => object,
   ): Promise<void> {
     if (!this.isHeard(name)) return;
     const { definition, parts } = this.resource;
@@ -300,7 +276,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       ...this.hookContext(unit ? scope.with({ unit: undefined }) : scope),
       ...event,
       record: definition.present(record, scope.caller),
-      ...more(),
+      ...more?.(),
     };
     const own = context ? () => parts.hooks()[name]?.(context as never) : undefined;
     const publish = () => parts.events.publish(name, event, own);

@@ -8,11 +8,7 @@ import { Outboxes } from '../store/outbox.js';
 
 /** The overrides of a resource under test, and the resources that it refers to. */
 export interface CrudTestingOptions<Service> extends Omit<CrudOverrides, 'service'> {
-  /**
-   * Your own service class, which becomes the type of `service` in the result.
-   *
-   * @default the generated service
-   */
+  /** Your own service class, which becomes the type of `service` in the result. @default the generated service */
   service?: Type<Service>;
   /** Resources that the tested one refers to or has as its parent. @default none */
   others?: DynamicModule[];
@@ -27,9 +23,6 @@ export interface CrudTestingModule<Service> {
   /** Closes the module and its database. */
   close(): Promise<void>;
 }
-
-/** How long a hook may take before it is logged as slow. Unit: milliseconds. */
-const HOOK_WARN_MS = 1_000;
 
 /**
  * Starts one resource on an in-memory database, for tests of its service and hooks:
@@ -48,14 +41,13 @@ export async function createCrudTestingModule<
   options: CrudOptions<Entity, Create, Update>,
   { others = [], ...overrides }: CrudTestingOptions<Service> = {},
 ): Promise<CrudTestingModule<Service>> {
-  const builder = Test.createTestingModule({
+  const module = await Test.createTestingModule({
     imports: [
-      CrudModule.forRoot({ database: { memory: true }, hookWarnMs: HOOK_WARN_MS }),
+      CrudModule.forRoot({ database: { memory: true }, hookWarnMs: 1_000 }),
       ...others,
       CrudModule.forFeature(options, overrides),
     ],
-  });
-  const module = await builder.compile();
+  }).compile();
   // Nobody delivers events here.
   module.get(Outboxes, { strict: false }).read();
   await module.init();
