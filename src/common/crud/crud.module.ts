@@ -201,7 +201,7 @@ function sameOptions({ name }: Type<object>, what: string, base: string): string
 }
 
 function resourceProvider(definition: CrudDefinition, controller: Type<object>): Provider {
-  const { entity, hooks } = definition;
+  const { entity } = definition;
   return {
     provide: getCrudResourceToken(entity),
     useFactory: (
@@ -223,12 +223,12 @@ function resourceProvider(definition: CrudDefinition, controller: Type<object>):
           model,
           database,
           definition.query.search,
-          () => registry.referrersOf(entity).length > 0,
+          registry.referralOf(entity),
           holdingOf(definition, registry),
           outbox,
         ),
         registry,
-        hooks: () => (typeof hooks === 'function' ? moduleRef.get(hooks) : hooks),
+        moduleRef,
         events,
         key,
         guards: new GetGuards(controller),

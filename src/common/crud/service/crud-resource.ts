@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationBootstrap, type Type } from '@nestjs/common';
+import type { ModuleRef } from '@nestjs/core';
 import type { InstallationKey } from '../../database/index.js';
 import type { EntityEventPublisher } from '../../events/index.js';
 import { isOpen } from '../../tenancy/index.js';
@@ -24,8 +25,7 @@ import { Writes } from './writes.js';
 export interface ResourceParts {
   readonly store: CrudStore<object>;
   readonly registry: Resources;
-  /** Taken when one runs, since a class of them may inject the service of the resource. */
-  readonly hooks: () => CrudHooks<object, object>;
+  readonly moduleRef: ModuleRef;
   readonly events: EntityEventPublisher;
   readonly key: InstallationKey;
   readonly guards: RecordGuards;
@@ -68,6 +68,12 @@ export class CrudResource<
   get parentFields(): readonly string[] {
     const { parent } = this.definition;
     return parent ? [parent.field as string] : [];
+  }
+
+  /** A class of hooks is taken when one runs, since it may inject the service of the resource. */
+  get hooks(): CrudHooks<object, object> {
+    const { hooks } = this.definition;
+    return typeof hooks === 'function' ? this.parts.moduleRef.get(hooks) : hooks;
   }
 
   /** What reads the changes of the record that a filter finds: the class of its kind, if it has one. */
@@ -126,12 +132,17 @@ export class CrudRegistry implements OnApplicationBootstrap {
     return this.referrers.get(entity) ?? [];
   }
 
+  /** Tells, once all resources are known, whether the deletion of a record may affect those of others. */
+  referralOf(entity: Type<object>): () => boolean {
+    return () => this.referrers.has(entity);
+  }
+
   /** Checks what resources declare about each other, once all are known. */
   onApplicationBootstrap(): void {
     for (const resource of this.resources.values()) {
-      const { definition, parts } = resource;
+      const { definition } = resource;
       // Nest names a class of hooks that is not one for all requests.
-      parts.hooks();
+      void resource.hooks;
       const { events, parent, references } = definition;
       if (events?.data === 'record') this.checkReaders(resource, events.tenant);
       if (parent) this.checkedTarget(definition, parent.field, parent.entity, 'parent.entity', ACTIONS);

@@ -4,7 +4,7 @@ import type { AfterHook } from '../../events/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
 import type { AuditTrail } from '../audit/audit-trail.js';
 import type { UpdateAction } from '../options/crud-hooks.js';
-import type { HookName } from '../options/crud-options.js';
+import type { CrudAction, HookName } from '../options/crud-options.js';
 import type { Changes, Stored } from '../options/records.js';
 import { allOf, type Fields, type StoreChange, type StoreFilter, valueAt } from '../store/store-types.js';
 import { deletionIdOf, entryOf, eventOf, type OutboxEntry } from '../store/outbox.js';
@@ -79,7 +79,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     return this.optimistically(filter, needsCurrent, async (current, condition) => {
       let change = await plan(current);
       const planned = change.set;
-      if (!unlinks) await checkReferences(this.resource, isolatedAs, scope, planned);
+      if (!unlinks) await this.checkReferences(isolatedAs, scope, planned);
       if (current && this.has('beforeUpdate')) {
         change = await changeOfDraft(definition, current, change, (draft) =>
           this.before('beforeUpdate', scope, { action, changes, ...draft }),
@@ -91,7 +91,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       requireFields(definition, change, current);
       const names = namesOf(change);
       if (names.length === 0) return current ?? (await store.findOne(filter));
-      await checkReferences(this.resource, isolatedAs, scope, changedValues(planned, change.set));
+      await this.checkReferences(isolatedAs, scope, changedValues(planned, change.set));
       if (sharesCommand) {
         const onQueued = () => scope.context.writeTurn?.release();
         const __v = await this.send(scope, () => store.updateUnread(condition, change, { onQueued }));
@@ -174,17 +174,17 @@ export class Writes<Entity extends object, Create extends object, Update extends
     const values = access.isolated(given, isolationValues);
     await access.requireRoom(given, values);
     // Before the hook, which may look up the referenced records, and again after it, for those that it set.
-    await checkReferences(this.resource, 'create', scope, values);
+    await this.checkReferences('create', scope, values);
     let record = values;
     if (this.has('beforeCreate')) {
       const edited = await recordOfDraft(definition, values, (draft) =>
         this.before('beforeCreate', scope, { action: 'create', input, record: draft }),
       );
       requireSameIsolation(definition, 'beforeCreate', edited, isolationValues);
-      await checkReferences(this.resource, 'create', scope, changedValues(values, edited));
+      await this.checkReferences('create', scope, changedValues(values, edited));
       record = access.isolated(edited, isolationValues);
     }
-    requireOwnFields(definition, record, record);
+    if (definition.kinds) requireOwnFields(definition, record, record);
     // Middleware of the schema may add more.
     if (!store.hasMiddleware && (definition.kinds || this.has('beforeCreate')))
       requireComplete(definition, record);
@@ -241,7 +241,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
   };
 
   private has(name: HookName): boolean {
-    return typeof this.resource.parts.hooks()[name] === 'function';
+    return typeof this.resource.hooks[name] === 'function';
   }
 
   /** Whether an after-hook does anything: the resource has it, or its event has a listener. */
@@ -255,7 +255,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
     if (!this.has(name)) return;
     const { definition, parts } = this.resource;
     await parts.events.warnIfSlow(`${definition.name}.${name}`, async () => {
-      await parts.hooks()[name]?.({ ...this.hookContext(scope), ...context } as never);
+      await this.resource.hooks[name]?.({ ...this.hookContext(scope), ...context } as never);
     });
   }
 
@@ -278,7 +278,7 @@ export class Writes<Entity extends object, Create extends object, Update extends
       record: definition.present(record, scope.caller),
       ...more?.(),
     };
-    const own = context ? () => parts.hooks()[name]?.(context as never) : undefined;
+    const own = context ? () => this.resource.hooks[name]?.(context as never) : undefined;
     const publish = () => parts.events.publish(name, event, own);
     if (unit) unit.afterCommit(publish);
     else await publish();
@@ -286,6 +286,11 @@ export class Writes<Entity extends object, Create extends object, Update extends
 
   private hookContext(scope: TenantScope): object {
     return { resource: this.resource.definition.name, scope, caller: scope.caller, params: scope.params };
+  }
+
+  private async checkReferences(action: CrudAction, scope: TenantScope, values: Fields): Promise<void> {
+    const { resource } = this;
+    if (resource.definition.references.length > 0) await checkReferences(resource, action, scope, values);
   }
 
   /** Sends the command of a write that sets values. */
