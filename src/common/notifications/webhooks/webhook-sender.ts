@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
 import * as http from 'node:http';
 import { connect, isIP, isIPv6, type LookupFunction, type Socket } from 'node:net';
+import { addAbortSignal } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { type ResolveName, resolveTarget, type Target, TargetError, type TargetPolicy } from './targets.js';
 
@@ -93,50 +95,47 @@ export class WebhookSender {
     }
   }
 
-  /** Resolves with the status as soon as it is known and the body has been read or cut off. */
-  private post(target: Target, message: WebhookMessage, signal: AbortSignal): Promise<number> {
-    return new Promise((resolve, reject) => {
-      let status: number | undefined;
-      let interim = 0;
-      // Only the status counts: errors in the body, such as invalid chunks, are not failures.
-      const end = (error?: Error) => {
-        if (status === undefined) reject(error ?? new ResponseError(NOT_HTTP));
-        else resolve(status);
-        request.destroy();
-      };
-      const request = http.request(target.url, {
-        // The socket is already encrypted.
-        protocol: 'http:',
-        method: 'POST',
-        headers: {
-          host: target.url.host,
-          'content-type': 'application/json',
-          'content-length': Buffer.byteLength(message.body),
-          'user-agent': USER_AGENT,
-          ...signedHeaders(message),
-        },
-        // A new connection: a kept one may belong to an address that the name no longer has. A socket can fail
-        // before http listens to it, and its error would end the process.
-        createConnection: () => this.connect(target).on('error', end),
-        maxHeaderSize: MAX_HEADER,
-        signal,
-      });
-      request.on('error', end);
-      request.on('information', () => {
-        if (++interim > MAX_INTERIM) end(new ResponseError('The answer has too many interim answers.'));
-      });
-      request.on('upgrade', (_response, socket) => {
-        socket.destroy();
-        end(new ResponseError('The answer switches protocols.'));
-      });
-      request.on('response', (response) => {
-        // Node also accepts 099, which is not a status (RFC 9110, section 15).
-        if ((response.statusCode ?? 0) >= 100) status = response.statusCode;
-        if (status === undefined) end();
-        else drain(response, end);
-      });
-      request.end(message.body);
+  /** Resolves with the status once the body has been read or cut off. */
+  private async post(target: Target, message: WebhookMessage, signal: AbortSignal): Promise<number> {
+    const fail = (error: Error) => request.emit('error', error);
+    const request = http.request(target.url, {
+      // The socket is already encrypted.
+      protocol: 'http:',
+      method: 'POST',
+      headers: {
+        host: target.url.host,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(message.body),
+        'user-agent': USER_AGENT,
+        ...signedHeaders(message),
+      },
+      // A new connection: a kept one may belong to an address that the name no longer has. A socket can fail
+      // before http listens to it, and its error would end the process.
+      createConnection: () => this.connect(target).on('error', fail),
+      maxHeaderSize: MAX_HEADER,
+      signal,
     });
+    let interim = 0;
+    request.on('information', () => {
+      if (++interim > MAX_INTERIM) fail(new ResponseError('The answer has too many interim answers.'));
+    });
+    request.on('upgrade', (_response, socket) => {
+      socket.destroy();
+      fail(new ResponseError('The answer switches protocols.'));
+    });
+    // Only the status counts: errors in the body, such as invalid chunks, are not failures.
+    request.on('error', () => undefined);
+    request.end(message.body);
+    try {
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+      const { statusCode = 0 } = response;
+      // Node also accepts 099, which is not a status (RFC 9110, section 15).
+      if (statusCode < 100) throw new ResponseError(NOT_HTTP);
+      await drain(response);
+      return statusCode;
+    } finally {
+      request.destroy();
+    }
   }
 
   private connect({ url, host, addresses }: Target): Socket {
@@ -162,20 +161,17 @@ const NOT_HTTP = 'The answer is not HTTP.';
 /** The receiver's response is not valid HTTP. */
 class ResponseError extends Error {}
 
-/** Reads a body to its end, or as far as the limits allow. Only the status matters. */
-function drain(response: http.IncomingMessage, done: () => void): void {
-  const timer = setTimeout(done, DRAIN_MS);
+/** Reads a body to its end, or as far as the limits allow. */
+async function drain(response: http.IncomingMessage): Promise<void> {
   let read = 0;
-  response.on('data', (chunk: Buffer) => {
-    read += chunk.length;
-    if (read > MAX_BODY) done();
-  });
-  // Every way in which a body can end: its last byte, a reset, our own deadline.
-  response.on('error', () => undefined);
-  response.on('close', () => {
-    clearTimeout(timer);
-    done();
-  });
+  try {
+    for await (const chunk of addAbortSignal(AbortSignal.timeout(DRAIN_MS), response)) {
+      read += (chunk as Buffer).length;
+      if (read > MAX_BODY) return;
+    }
+  } catch {
+    // A reset, an invalid chunk, or our own deadline.
+  }
 }
 
 function resultOf(status: number): SendResult {
