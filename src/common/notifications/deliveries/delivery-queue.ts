@@ -122,10 +122,9 @@ export class DeliveryQueue {
     const now = new Date();
     const fresh = { status: 'pending' as const, nextAttemptAt: now, dueAt: now, tries: 0, createdAt: now };
     const documents = deliveries.map((delivery) => ({ ...delivery, ...fresh, attempts: [] }));
+    const options = { ...OPERATION_LIMITS, ordered: false };
     await this.database.call(() =>
-      this.deliveries.collection
-        .insertMany(documents, { ...OPERATION_LIMITS, ordered: false })
-        .catch(ignoreDuplicates),
+      this.deliveries.collection.insertMany(documents, options).catch(ignoreDuplicates),
     );
     this.added.next();
   }
@@ -174,15 +173,10 @@ export class DeliveryQueue {
     const [lease, now] = [randomUUID(), Date.now()];
     const claimed = { lease, dueAt: new Date(now + LEASE_MS) };
     const stillDue = { _id, status: 'pending', dueAt: { $lte: new Date(now) } } as const;
-    await this.database.call(() =>
-      this.deliveries.updateMany(stillDue, { $set: claimed }, { ...OPERATION_LIMITS }),
-    );
-    return this.database.call(() =>
-      this.deliveries
-        .find({ _id, lease }, null, { ...FROM_PRIMARY })
-        .select([...CLAIMED])
-        .lean<ClaimedDelivery[]>(),
-    );
+    const options = { ...OPERATION_LIMITS };
+    await this.database.call(() => this.deliveries.updateMany(stillDue, { $set: claimed }, options));
+    const own = this.deliveries.find({ _id, lease }, null, { ...FROM_PRIMARY }).select([...CLAIMED]);
+    return this.database.call(() => own.lean<ClaimedDelivery[]>());
   }
 
   /** Stores the outcome of an attempt, and plans the next one or ends the delivery, unless the claim was lost. */
@@ -264,9 +258,8 @@ export class DeliveryQueue {
   }
 
   private count(filter: QueryFilter<QueuedDelivery>, hint: Record<string, 1>): Promise<number> {
-    return this.database.call(() =>
-      this.deliveries.countDocuments(filter, { ...OPERATION_LIMITS }).hint(hint),
-    );
+    const options = { ...OPERATION_LIMITS, hint };
+    return this.database.call(() => this.deliveries.countDocuments(filter, options));
   }
 
   private change({ _id, lease }: ClaimedDelivery, update: object): Promise<void> {

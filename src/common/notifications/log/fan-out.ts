@@ -43,14 +43,13 @@ export interface DeliveryCursor {
 
 type Behind = Readonly<Record<string, number>>;
 
+const OPEN = { partialFilterExpression: { open: true } };
+
 export const CURSOR_MODEL: ModelDefinition = {
   name: 'DeliveryCursor',
   collection: 'delivery_cursors',
   schema: reserveCollection(
-    new Schema({ _id: String }, { versionKey: false, strict: false }).index(
-      { open: 1, turnAt: 1 },
-      { partialFilterExpression: { open: true } },
-    ),
+    new Schema({ _id: String }, { versionKey: false, strict: false }).index({ open: 1, turnAt: 1 }, OPEN),
   ),
 };
 
@@ -67,9 +66,8 @@ const MAX_TURNS = 8;
 const POLL_MS = 1_000;
 
 /**
- * Makes the deliveries of recorded events: for each subscription a few at a time, when the earlier ones have
- * been attempted, and tenant by tenant in turns. So neither many events nor many subscriptions of a tenant
- * fill the queue, or delay others. Every process takes part.
+ * Makes the deliveries of recorded events: for each subscription a few at a time, when the earlier ones have been attempted,
+ * and tenant by tenant in turns, so that no tenant fills the queue or delays others. Every process takes part.
  */
 @Injectable()
 export class FanOut {
@@ -156,14 +154,13 @@ export class FanOut {
     return Object.fromEntries([...left].filter(([, position]) => position < head));
   }
 
-  /** Begins the turn of the open tenant that has waited longest; undefined if none may begin. */
-  private async take(): Promise<DeliveryCursor | undefined> {
+  /** Begins the turn of the open tenant that has waited longest; null if none may begin. */
+  private take(): Promise<DeliveryCursor | null> {
     const now = Date.now();
     const waiting = { open: true, turnAt: { $lte: new Date(now) } };
     const leased = { $set: { turnAt: new Date(now + LEASE_MS) } };
     const options = { ...OPERATION_LIMITS, sort: { turnAt: 1 }, returnDocument: 'after' } as const;
-    const taken = await this.database.call(() => this.cursors.findOneAndUpdate(waiting, leased, options));
-    return taken ?? undefined;
+    return this.database.call(() => this.cursors.findOneAndUpdate(waiting, leased, options));
   }
 
   /**

@@ -59,14 +59,14 @@ export class EventStream {
     while (!this.ended) {
       this.hasNews = false;
       // The feed logs that the log cannot be read.
-      const frames = await this.read(this.position).catch(() => undefined);
-      if (!frames) await pause(RETRY_MS, undefined, { ref: false });
-      for (const { seq, type, bytes } of frames ?? []) {
+      const frames = await this.read(this.position).catch(() => pause(RETRY_MS, undefined, { ref: false }));
+      if (!frames) continue;
+      for (const { seq, type, bytes } of frames) {
         if (!this.types || isWanted(type, this.types)) this.write(bytes);
         this.position = seq;
         await this.until(() => this.stalledSince === undefined);
       }
-      if (frames && frames.length < PAGE) await this.until(() => this.hasNews);
+      if (frames.length < PAGE) await this.until(() => this.hasNews);
     }
   }
 

@@ -33,13 +33,6 @@ export class SubscriptionChanges extends SubscriptionInput {
   enabled!: boolean;
 }
 
-/** A secret that a rotation has replaced, but that still signs webhooks for a while. */
-export interface PreviousSecret {
-  readonly secret: string;
-  /** When it stops signing. */
-  readonly until: Date;
-}
-
 /** A target for the events of a tenant. */
 @Schema({ timestamps: true })
 export class Subscription extends SubscriptionChanges {
@@ -62,13 +55,13 @@ export class Subscription extends SubscriptionChanges {
   })
   secret!: string;
 
-  /** The recently replaced secrets, newest first. */
+  /** The replaced secrets that still sign webhooks, each until a time, newest first. */
   @Prop({
     type: [new MongooseSchema({ secret: String, until: Date }, { _id: false })],
     default: undefined,
     select: false,
   })
-  previousSecrets?: PreviousSecret[];
+  previousSecrets?: { readonly secret: string; readonly until: Date }[];
 }
 
 /** Gives each slot of a tenant to one subscription. Not an index of the resource, since clients never meet it. */

@@ -26,7 +26,7 @@ import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { DeliveryView } from '../deliveries/delivery.entity.js';
 import { DeliveryQueue } from '../deliveries/delivery-queue.js';
 import { EventTypes, TEST_EVENT_TYPE } from '../event-types.js';
-import { EventLog, type NewEvent } from '../log/event-log.js';
+import { EventLog } from '../log/event-log.js';
 import { WebhookSender } from '../webhooks/webhook-sender.js';
 import {
   Subscription,
@@ -36,7 +36,7 @@ import {
 } from './subscription.schema.js';
 
 /** Maximum number of subscriptions of a tenant. */
-export const MAX_SUBSCRIPTIONS = 100;
+const MAX_SUBSCRIPTIONS = 100;
 
 /** How long a secret still signs after it has been replaced. Unit: milliseconds. */
 const OVERLAP_MS = 24 * 60 * 60 * 1_000;
@@ -122,10 +122,13 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
     const tenant = currentTenant(scope.caller);
     // It can be repeated: the log and the queue know the event by its identifier.
     const send = async (number = new Types.ObjectId()) => {
-      const event = testEvent(number);
-      await this.log.append([event]);
-      await this.queue.add([{ subscription, tenant, event: event._id, type: event.type }]);
-      return this.deliveries.ofEvent(scope, subscription, event._id);
+      const [at, event, type] = [new Date(), `evt_${number.toHexString()}`, TEST_EVENT_TYPE];
+      const data = { message: 'This is a test of your webhook.' };
+      const body = JSON.stringify({ type, timestamp: at.toISOString(), data });
+      // Not a tenant's, which has 24 digits, so that the event is in no stream.
+      await this.log.append([{ _id: event, tenant: 'none', type, at, body }]);
+      await this.queue.add([{ subscription, tenant, event, type }]);
+      return this.deliveries.ofEvent(scope, subscription, event);
     };
     const find = () => Promise.resolve(undefined);
     return scope.context.reservation?.once('tests', { find, insert: send }) ?? send();
@@ -176,16 +179,6 @@ export class SubscriptionsService extends CrudService.for(subscriptionsCrud) {
 /** A new secret, in the form of Standard Webhooks: `whsec_` and base64 of 32 bytes. */
 function newSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`;
-}
-
-/** The test event of a number. */
-function testEvent(number: Types.ObjectId): NewEvent {
-  const at = new Date();
-  const data = { message: 'This is a test of your webhook.' };
-  const body = JSON.stringify({ type: TEST_EVENT_TYPE, timestamp: at.toISOString(), data });
-  const _id = `evt_${number.toHexString()}`;
-  // Not that of a tenant, which has 24 digits, so that the event is in no stream.
-  return { _id, tenant: 'none', type: TEST_EVENT_TYPE, at, body };
 }
 
 /** The response to a rotation. When it is repeated with the same `Idempotency-Key`, it has no secret. */

@@ -142,7 +142,7 @@ export class DueDeliveries {
   }
 
   /** The waiting subscriptions: one of each tenant, then the next of each. */
-  private *inTurns(): Generator<Target> {
+  private inTurns(): Target[] {
     const lines = new Map<string, Target[]>();
     for (const target of this.waiting.values()) {
       const line = lines.get(target.tenant) ?? [];
@@ -152,13 +152,9 @@ export class DueDeliveries {
       lines.set(target.tenant, line);
     }
     const inFlight = ([tenant]: readonly [string, unknown]) => this.slots.inFlightOf(tenant);
-    const tenants = [...lines].sort((a, b) => inFlight(a) - inFlight(b));
-    for (let turn = 0; lines.size > 0; turn++)
-      for (const [tenant, line] of tenants) {
-        const target = line[turn];
-        if (target) yield target;
-        else lines.delete(tenant);
-      }
+    const tenants = [...lines].sort((one, other) => inFlight(one) - inFlight(other));
+    const turns = tenants.flatMap(([, line]) => line.map((target, turn) => ({ target, turn })));
+    return turns.sort((one, other) => one.turn - other.turn).map(({ target }) => target);
   }
 
   private warn(error: unknown): undefined {
