@@ -91,9 +91,8 @@ export class EventLog {
 
   /** The tenants that have events after one position and up to another. */
   tenantsOf({ after, upTo }: { after: number; upTo: number }): Promise<string[]> {
-    return this.database.call(() =>
-      this.events.distinct('tenant', { seq: { $gt: after, $lte: upTo } }, LASTING),
-    );
+    const seq = { $gt: after, $lte: upTo };
+    return this.database.call(() => this.events.distinct('tenant', { seq }, LASTING));
   }
 
   /** What tells which subscriptions get the events of a tenant after one position and up to another, in order. */

@@ -38,18 +38,16 @@ export class Receivers {
   /** Subscriptions by identifier, without deleted ones. */
   async find(ids: readonly Types.ObjectId[]): Promise<Map<string, Receiver>> {
     const options = { ...FROM_PRIMARY, projection: RECEIVER } as const;
-    const found = await this.database.call(() =>
-      this.stored.find({ _id: { $in: [...ids] } }, options).toArray(),
-    );
+    const filter = { _id: { $in: [...ids] } };
+    const found = await this.database.call(() => this.stored.find(filter, options).toArray());
     return new Map(found.map((receiver) => [String(receiver._id), receiver]));
   }
 
   /** Disables a subscription, unless its URL has changed. */
   async disable({ _id, url }: Receiver): Promise<void> {
+    const filter = { _id, url, enabled: true };
     const change = { $set: { enabled: false, updatedAt: new Date() }, $inc: { __v: 1 } };
-    await this.database.call(() =>
-      this.stored.updateOne({ _id, url, enabled: true }, change, OPERATION_LIMITS),
-    );
+    await this.database.call(() => this.stored.updateOne(filter, change, OPERATION_LIMITS));
   }
 
   private get stored(): mongo.Collection<Stored> {
