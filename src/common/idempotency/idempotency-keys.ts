@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import { InjectModel } from '@nestjs/mongoose';
-import { Model, type mongo, Types } from 'mongoose';
+import { Types } from 'mongoose';
 import { CRUD_CONNECTION, Database, OPERATION_LIMITS } from '../database/index.js';
 import {
   DuplicateValueError,
@@ -13,7 +13,7 @@ import {
 } from '../errors/index.js';
 import type { HttpRequest } from '../request/index.js';
 import { Reservation } from './reservation.js';
-import { expiringModel, StoredBytes } from './stored-bytes.js';
+import { expiringModel, type ModelOf, StoredBytes } from './stored-bytes.js';
 
 /** A response as it is stored to be replayed. */
 export interface Replay {
@@ -69,7 +69,8 @@ const MAX_ATTEMPTS = 5;
 @Injectable()
 export class IdempotencyKeys {
   constructor(
-    @InjectModel(IDEMPOTENCY_KEYS.name, CRUD_CONNECTION) private readonly model: Model<unknown>,
+    @InjectModel(IDEMPOTENCY_KEYS.name, CRUD_CONNECTION) private readonly keys: ModelOf<IdempotencyKey>,
+    @InjectModel(IDEMPOTENCY_KEYS.name, CRUD_CONNECTION) private readonly results: ModelOf<UnitResult>,
     private readonly database: Database,
     private readonly bytes: StoredBytes,
   ) {}
@@ -133,7 +134,8 @@ export class IdempotencyKeys {
     const stored = await compressed(response);
     if (await this.change({ _id: id, owner, answer: null }, { $set: { answer: stored, ...expiring() } })) {
       this.bytes.add(request, stored.body.length);
-      const remove = () => this.results.deleteMany({ _id: { $in: resultIds } }, { ...OPERATION_LIMITS });
+      const remove = () =>
+        this.results.collection.deleteMany({ _id: { $in: resultIds } }, { ...OPERATION_LIMITS });
       // Otherwise, they expire.
       if (resultIds.length > 0) void this.database.call(remove).catch(() => undefined);
       return undefined;
@@ -145,28 +147,20 @@ export class IdempotencyKeys {
 
   /** What a unit of work has returned, if it was committed and the response to its request is not stored yet. */
   async findResult(_id: string): Promise<{ readonly result?: unknown } | undefined> {
-    const find = () => this.results.findOne({ _id }, { ...OPERATION_LIMITS });
+    const find = () => this.results.collection.findOne({ _id }, { ...OPERATION_LIMITS });
     return (await this.database.call(find)) ?? undefined;
   }
 
   /** Stores what a unit of work returns, by its own transaction. @throws DuplicateValueError if there is a result */
   async storeResult(_id: string, result: unknown, transaction: Database): Promise<void> {
     const stored = { _id, ...expiring(), ...(result !== undefined && { result }) };
-    await transaction.call(() => this.results.insertOne(stored, { ...transaction.limits }));
-  }
-
-  private get keys(): mongo.Collection<IdempotencyKey> {
-    return this.model.collection as unknown as mongo.Collection<IdempotencyKey>;
-  }
-
-  private get results(): mongo.Collection<UnitResult> {
-    return this.model.collection as unknown as mongo.Collection<UnitResult>;
+    await transaction.call(() => this.results.collection.insertOne(stored, { ...transaction.limits }));
   }
 
   /** Returns whether the key did not exist. */
   private async insert(key: IdempotencyKey): Promise<boolean> {
     try {
-      await this.database.call(() => this.keys.insertOne(key, { ...OPERATION_LIMITS }));
+      await this.database.call(() => this.keys.collection.insertOne(key, { ...OPERATION_LIMITS }));
       return true;
     } catch (error) {
       if (error instanceof DuplicateValueError) return false;
@@ -176,12 +170,13 @@ export class IdempotencyKeys {
 
   private async find(id: string): Promise<IdempotencyKey | undefined> {
     const options = { ...OPERATION_LIMITS, promoteBuffers: true };
-    const found = (await this.database.call(() => this.keys.findOne({ _id: id }, options))) ?? undefined;
+    const found =
+      (await this.database.call(() => this.keys.collection.findOne({ _id: id }, options))) ?? undefined;
     return found?.answer ? { ...found, answer: await decompressed(found.answer) } : found;
   }
 
   private async change(filter: object, change: object): Promise<boolean> {
-    const update = () => this.keys.updateOne(filter, change, { ...OPERATION_LIMITS });
+    const update = () => this.keys.collection.updateOne(filter, change, { ...OPERATION_LIMITS });
     const { matchedCount } = await this.database.call(update);
     return matchedCount > 0;
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { InjectModel, type ModelDefinition } from '@nestjs/mongoose';
-import { Model, type mongo, Schema } from 'mongoose';
+import { type mongo, Schema } from 'mongoose';
 import {
   Batches,
   CRUD_CONNECTION,
@@ -37,6 +37,11 @@ interface HourOfBytes {
   readonly expiresAt: Date;
 }
 
+/** A model, as far as its documents are read and written by the driver. */
+export interface ModelOf<T extends object> {
+  readonly collection: mongo.Collection<T>;
+}
+
 /** A model of documents that the database removes at their `expiresAt`. */
 export function expiringModel(name: string, collection: string): ModelDefinition {
   const schema = new Schema({ _id: String, expiresAt: Date }, { strict: false, versionKey: false });
@@ -45,12 +50,6 @@ export function expiringModel(name: string, collection: string): ModelDefinition
 }
 
 export const IDEMPOTENCY_BYTES = expiringModel('HourOfBytes', 'idempotency_bytes');
-
-/** What counts towards a limit: a tenant, an address, or all addresses. */
-interface Account {
-  readonly name: string;
-  readonly limit: number;
-}
 
 /** How many bytes of keys and responses each client has in the database, whichever process has stored them. */
 @Injectable()
@@ -61,7 +60,7 @@ export class StoredBytes implements BeforeApplicationShutdown {
   private readonly adding = new Batches<HourOfBytes, undefined>((added) => this.store(added), ADDING);
 
   constructor(
-    @InjectModel(IDEMPOTENCY_BYTES.name, CRUD_CONNECTION) private readonly model: Model<unknown>,
+    @InjectModel(IDEMPOTENCY_BYTES.name, CRUD_CONNECTION) private readonly hours: ModelOf<HourOfBytes>,
     private readonly database: Database,
   ) {}
 
@@ -71,7 +70,7 @@ export class StoredBytes implements BeforeApplicationShutdown {
 
   /** When the client of a request may store another key; undefined if at once. Unit: seconds. */
   async waitOf(request: HttpRequest): Promise<number | undefined> {
-    for (const { name, limit } of this.accountsOf(request)) {
+    for (const [name, limit] of Object.entries(this.limitsOf(request))) {
       // When the oldest hour stops counting.
       if ((await this.sumOf(name)) >= limit) return Math.ceil((HOUR_MS - (Date.now() % HOUR_MS)) / 1_000);
     }
@@ -82,7 +81,7 @@ export class StoredBytes implements BeforeApplicationShutdown {
   add(request: HttpRequest, bytes = KEY_BYTES): void {
     const hour = Math.floor(Date.now() / HOUR_MS);
     const expiresAt = new Date((hour + HOURS) * HOUR_MS);
-    for (const { name } of this.accountsOf(request)) {
+    for (const name of Object.keys(this.limitsOf(request))) {
       const sum = this.sums.get(name);
       if (sum) sum.bytes += bytes;
       // A count that is lost with the database is made up for by the next ones.
@@ -90,14 +89,12 @@ export class StoredBytes implements BeforeApplicationShutdown {
     }
   }
 
-  private accountsOf(request: HttpRequest): Account[] {
+  /** The limits of the accounts of a request by name: those of a tenant or, without one, of an address and of all addresses. */
+  private limitsOf(request: HttpRequest): Record<string, number> {
     const client = clientOf(request);
     const { tenant, address, addresses } = this.limits;
-    if (contextOf(request).caller?.tenant !== undefined) return [{ name: `tenant ${client}`, limit: tenant }];
-    return [
-      { name: `address ${client}`, limit: address },
-      { name: 'addresses', limit: addresses },
-    ];
+    if (contextOf(request).caller?.tenant !== undefined) return { [`tenant ${client}`]: tenant };
+    return { [`address ${client}`]: address, addresses };
   }
 
   private async sumOf(name: string): Promise<number> {
@@ -105,7 +102,7 @@ export class StoredBytes implements BeforeApplicationShutdown {
     if (known && Date.now() - known.readAt < READ_MS) return known.bytes;
     const hour = Math.floor(Date.now() / HOUR_MS);
     const ids = Array.from({ length: HOURS }, (_, ago) => idOf(name, hour - ago));
-    const find = () => this.hours.find({ _id: { $in: ids } }, { ...OPERATION_LIMITS }).toArray();
+    const find = () => this.hours.collection.find({ _id: { $in: ids } }, { ...OPERATION_LIMITS }).toArray();
     const found = await this.database.call(find);
     const bytes = found.reduce((sum, one) => sum + one.bytes, 0);
     if (this.sums.size >= MAX_SUMS) this.sums.clear();
@@ -124,12 +121,9 @@ export class StoredBytes implements BeforeApplicationShutdown {
         upsert: true,
       },
     }));
-    await this.database.call(() => this.hours.bulkWrite(updates, { ...OPERATION_LIMITS, ordered: false }));
+    const options = { ...OPERATION_LIMITS, ordered: false };
+    await this.database.call(() => this.hours.collection.bulkWrite(updates, options));
     return [];
-  }
-
-  private get hours(): mongo.Collection<HourOfBytes> {
-    return this.model.collection as unknown as mongo.Collection<HourOfBytes>;
   }
 }
 
