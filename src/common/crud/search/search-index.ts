@@ -129,13 +129,8 @@ export class SearchIndex {
 
   private async isFinished(): Promise<boolean> {
     const filter = { _id: this.name, path: this.search.path, finished: { $exists: true } };
-    const found = await this.database.call(() =>
-      this.checkpoints
-        .findOne(filter, null, { ...OPERATION_LIMITS })
-        .lean()
-        .exec(),
-    );
-    return found !== null;
+    const query = this.checkpoints.findOne(filter, null, { ...OPERATION_LIMITS }).lean();
+    return (await this.database.call(() => query.exec())) !== null;
   }
 
   /** The first records that match, in the order of their identifiers. */

@@ -45,15 +45,7 @@ const ACCENTS =
   /(?![\u3099\u309A])(?:\p{Default_Ignorable_Code_Point}|(?=\p{M})[\p{Script=Inherited}\p{Script=Hebrew}])/gu;
 
 /** Letters with a stroke, and ligatures, which Unicode does not decompose. */
-const STROKED: Readonly<Record<string, string>> = {
-  Æ: 'AE',
-  Œ: 'OE',
-  Ø: 'O',
-  Đ: 'D',
-  Ħ: 'H',
-  Ł: 'L',
-  Ŧ: 'T',
-};
+const STROKED: Record<string, string> = { Æ: 'AE', Œ: 'OE', Ø: 'O', Đ: 'D', Ħ: 'H', Ł: 'L', Ŧ: 'T' };
 
 /** An invisible space that does separate words. */
 const ZERO_WIDTH_SPACE = '\u200B';
