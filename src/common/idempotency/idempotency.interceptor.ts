@@ -12,7 +12,7 @@ import { Reflector } from '@nestjs/core';
 import { MongooseModule } from '@nestjs/mongoose';
 import { type Observable, of } from 'rxjs';
 import { CRUD_CONNECTION } from '../database/index.js';
-import { errorMessages, pathOf, problemResponse, ValidationError } from '../errors/index.js';
+import { errorMessages, pathOf, ValidationError } from '../errors/index.js';
 import { bodyFormatOf } from '../http/index.js';
 import { contextOf, type HttpRequest, type HttpResponse } from '../request/index.js';
 import { identityOf, TokenVerifier } from '../tenancy/index.js';
@@ -47,36 +47,26 @@ export class IdempotencyInterceptor implements NestInterceptor {
     private readonly tokens: TokenVerifier,
   ) {}
 
-  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+  /** @param permitted the part of a stored response that the sender of a repeated request may have. @default all */
+  async intercept(
+    context: ExecutionContext,
+    next: CallHandler,
+    permitted: (response: Replay) => Promise<Replay> = (response) => Promise.resolve(response),
+  ): Promise<Observable<unknown>> {
     const request = context.switchToHttp().getRequest<HttpRequest>();
     const reply = context.switchToHttp().getResponse<HttpResponse>();
     const key = request.method === 'POST' ? readKey(request, context.getHandler()) : undefined;
     if (key === undefined) return next.handle();
     const outcome = await this.reserve(await this.keyIdOf(context, key), request, reply);
     const unstored = this.reflector.get<string[] | undefined>(UNSTORED, context.getHandler()) ?? [];
-    const permitted = (response: Replay) => this.permitted(response, context);
     const exchange = new IdempotentExchange(this.keys, outcome, request, reply, unstored, permitted);
     contextOf(request).exchange = exchange;
-    request.platform.beforeSend(request, reply, (body) => this.settle(exchange, request, body));
+    // Responses and problems both pass through this just before they are sent.
+    request.platform.beforeSend(request, reply, (body) => exchange.settle(body));
     // The stored response replaces this one when it is sent, so nothing on the way can change it.
     if (!(outcome instanceof Reservation)) return of(undefined);
     contextOf(request).reservation = outcome;
     return next.handle();
-  }
-
-  /** Responses and problems both pass through this just before they are sent. */
-  private async settle(exchange: IdempotentExchange, request: HttpRequest, body: unknown): Promise<unknown> {
-    try {
-      return await exchange.settle(body);
-    } catch (error) {
-      const problem = problemResponse(error, request);
-      return exchange.replace({ ...problem, headers: Object.entries(problem.headers) }, false);
-    }
-  }
-
-  /** The part of a stored response that the sender of a repeated request may have. */
-  protected permitted(response: Replay, _context: ExecutionContext): Promise<Replay> {
-    return Promise.resolve(response);
   }
 
   /** What a key is stored under: the hash of it, its caller (everybody, if no token is required), the scope, and the target. */

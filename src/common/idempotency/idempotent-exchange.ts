@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { pipeline, Readable, Transform } from 'node:stream';
 import { withDeadline } from '../database/index.js';
-import { DatabaseUnavailableError, IdempotencyKeyInUseError } from '../errors/index.js';
+import { DatabaseUnavailableError, IdempotencyKeyInUseError, problemResponse } from '../errors/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, rawOf } from '../request/index.js';
 import type { IdempotencyKeys, Replay } from './idempotency-keys.js';
 import type { Reservation } from './reservation.js';
@@ -58,16 +58,20 @@ export class IdempotentExchange {
    * repeat. A stream holds the key until it ends.
    *
    * @param payload the response's body, as it would be sent
-   * @returns the body to send; that of another response if one is stored
-   * @throws DatabaseUnavailableError if the response cannot be stored
-   * @throws IdempotencyKeyInUseError if another request has taken the key over
+   * @returns the body to send: that of another response if one is stored, or of a problem if this one cannot be stored, or
+   * another request has taken the key over
    */
   async settle(payload: unknown): Promise<unknown> {
     const { outcome } = this;
-    if ('status' in outcome) return this.replay(outcome);
-    if (payload instanceof Readable) return relay(payload, (body) => this.storeStream(outcome, body));
-    const other = await this.store(outcome, payload);
-    return other ? this.replay(other) : payload;
+    try {
+      if ('status' in outcome) return await this.replay(outcome);
+      if (payload instanceof Readable) return relay(payload, (body) => this.storeStream(outcome, body));
+      const other = await this.store(outcome, payload);
+      return other ? await this.replay(other) : payload;
+    } catch (error) {
+      const { status, headers, body } = problemResponse(error, this.request);
+      return this.replace(status, Object.entries(headers), body);
+    }
   }
 
   /** Does not store a response that contains a failure, since repeating the request may succeed. */
@@ -75,18 +79,18 @@ export class IdempotentExchange {
     this.isForgotten = true;
   }
 
+  private async replay(stored: Replay): Promise<Buffer> {
+    const { status, headers, body } = await this.permitted(stored);
+    return this.replace(status, [...headers, ['Idempotency-Replayed', 'true']], body);
+  }
+
   /** Replaces the response that was about to be sent. */
-  replace({ status, headers, body }: Replay, isReplay: boolean): Buffer {
+  private replace(status: number, headers: Replay['headers'], body: Buffer): Buffer {
     for (const [name] of this.headersSince()) this.reply.removeHeader(name);
     for (const [name, value] of headers) this.reply.header(name, value);
-    if (isReplay) this.reply.header('Idempotency-Replayed', 'true');
     this.reply.removeHeader('content-length');
     this.reply.status(status);
     return body;
-  }
-
-  private async replay(response: Replay): Promise<Buffer> {
-    return this.replace(await this.permitted(response), true);
   }
 
   /** Stores a response, or ends the lease. Returns the response that counts instead, if there is one. */

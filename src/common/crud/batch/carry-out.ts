@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { StreamableFile, type Type } from '@nestjs/common';
+import type { StreamableFile, Type } from '@nestjs/common';
 import { DatabaseUnavailableError, DomainError } from '../../errors/index.js';
 import { nextTimeSlice } from '../../http/index.js';
 import { contextOf } from '../../request/index.js';
@@ -8,6 +8,7 @@ import { unrestrictedScope } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { hasMiddleware, hasOwnValidators } from '../definition/schema-paths.js';
 import { isGenerated, metadataOf } from '../pipeline/plan.js';
+import { fileOf } from '../pipeline/record-stream.js';
 import type { ItemKind } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
 import { type ItemResult, type Items, writeOrder, type WriteTurn } from './items.js';
@@ -20,13 +21,42 @@ export interface BulkResults {
   readonly results: readonly ItemResult[];
 }
 
-/** Carries out a bulk request; an atomic one as a unit of work. */
-export async function carryOutBulk(
+/** How long a response waits for its results before it begins without them. Unit: milliseconds. */
+const PATIENCE_MS = 4_000;
+
+/** Carries out a bulk request. Its response has the results or, if they take long, is a stream of the same JSON. */
+export async function bulkResponse(
   { operations, atomic }: BulkRequest,
   items: Items,
   service: AnyService,
+): Promise<BulkResults | StreamableFile> {
+  const carriedOut = async (): Promise<BulkResults> => {
+    const bulk = atomic
+      ? await carryOutAtomically(operations, items, service)
+      : { results: await carryOut(operations, items, service) };
+    // One with a failed item is not stored for its key. When it is repeated, its creates find their records.
+    if (bulk.results.some(({ status }) => status >= 500)) contextOf(items.request).exchange?.forget();
+    return bulk;
+  };
+  const results = carriedOut();
+  // An atomic one ends in time, or with an error.
+  if (atomic) return results;
+  const inTime = await Promise.race([results, pause(PATIENCE_MS, undefined, { ref: false })]);
+  if (inTime) return inTime;
+  async function* json() {
+    yield '{\n';
+    yield JSON.stringify(await results).slice(1);
+  }
+  const body = Readable.from(json(), { objectMode: false });
+  return fileOf(body, 'application/json; charset=utf-8', items);
+}
+
+/** Carries out the operations as a unit of work. */
+async function carryOutAtomically(
+  operations: readonly Operation[],
+  items: Items,
+  service: AnyService,
 ): Promise<BulkResults> {
-  if (!atomic) return { results: await carryOut(operations, items, service) };
   const failure = new DomainError('NOT_CARRIED_OUT');
   const { endsAt, reservation } = contextOf(items.request);
   let results: ItemResult[] = [];
@@ -72,15 +102,13 @@ export async function carryOut(
   const one = async (operation: Operation, turn: WriteTurn | undefined): Promise<ItemResult> => {
     const number = started++;
     try {
-      if (operation.kind === 'malformed') return items.reject(operation.error, operation);
-      return lost ? items.reject(lost, operation) : await items.carryOut(operation, number, turn);
+      const error = operation.kind === 'malformed' ? undefined : lost;
+      const result = error ? items.reject(error, operation) : await items.carryOut(operation, number, turn);
+      if (failure && isFailed(result)) lost ??= failure;
+      return result;
     } finally {
       turn?.release();
     }
-  };
-  const note = (result: ItemResult): ItemResult => {
-    if (failure && isFailed(result)) lost ??= failure;
-    return result;
   };
   const { request, unit } = items;
   let sliceEnds = 0;
@@ -89,7 +117,7 @@ export async function carryOut(
     const endGroup = unit?.beginGroup();
     const begun = await request.platform.streamSlots.carryOut(items, run, async (operation) => {
       const turn = unit || operation.kind === 'create' ? nextTurn() : undefined;
-      const result = one(operation, turn).then(note);
+      const result = one(operation, turn);
       if (!unit) return { result: await result };
       // The next one begins when the write of this one waits for the command that they share.
       await Promise.race([turn?.released, result]);
@@ -101,7 +129,7 @@ export async function carryOut(
     });
     endGroup?.();
     const ended = await Promise.all(begun.map(({ result }) => result));
-    if (ended.some((result) => 'code' in result && result.code === 'DATABASE_UNAVAILABLE'))
+    if (ended.some((result) => result.code === 'DATABASE_UNAVAILABLE'))
       lost ??= new DatabaseUnavailableError();
     results.push(...ended.map((result) => items.sent(result)));
   }
@@ -170,20 +198,4 @@ function meet(kind: ItemKind, definition: CrudDefinition, service: AnyService): 
   const { entity, references, schema } = definition;
   const isUnique = schema.indexes().some(([, options]) => options.unique === true);
   return isUnique || references.some(({ to }) => to === entity);
-}
-
-/** How long a response waits for its results before it begins without them. Unit: milliseconds. */
-const PATIENCE_MS = 4_000;
-
-/** The response to a bulk request: its results or, if they take long, a stream of the same JSON. */
-export async function bulkResponse(results: Promise<BulkResults>): Promise<unknown> {
-  const inTime = await Promise.race([results, pause(PATIENCE_MS, undefined, { ref: false })]);
-  if (inTime) return inTime;
-  async function* json() {
-    yield '{\n';
-    yield JSON.stringify(await results).slice(1);
-  }
-  return new StreamableFile(Readable.from(json(), { objectMode: false }), {
-    type: 'application/json; charset=utf-8',
-  });
 }

@@ -1,15 +1,12 @@
-import { PassThrough, Readable } from 'node:stream';
-import {
-  BodyTooLargeError,
-  DomainError,
-  MalformedRequestError,
-  ShuttingDownError,
-} from '../../errors/index.js';
-import { checkHarmless, nextTimeSlice, parseJson } from '../../http/index.js';
+import { PassThrough, pipeline, Readable } from 'node:stream';
+import type { StreamableFile } from '@nestjs/common';
+import { BodyTooLargeError, MalformedRequestError, ShuttingDownError } from '../../errors/index.js';
+import { checkHarmless, NDJSON_TYPE, nextTimeSlice, parseJson } from '../../http/index.js';
 import { rawOf, whenClosed } from '../../request/index.js';
+import { fileOf } from '../pipeline/record-stream.js';
 import { type AnyService, carryOut, MAX_RUN } from './carry-out.js';
 import type { Items } from './items.js';
-import type { Operation } from './operation.js';
+import { type Operation, operationFrom } from './operation.js';
 
 /**
  * Creates a record from each line of a request, and returns a line for each. Lines are read only as fast as results
@@ -18,13 +15,14 @@ import type { Operation } from './operation.js';
  *
  * @throws TooManyStreamsError, OverloadedError if its client, or all together, have too many imports
  */
-export function importLines(items: Items, service: AnyService): Readable {
+export function importLines(items: Items, service: AnyService): StreamableFile {
   const { request, reply } = items;
   const slot = request.platform.streamSlots.take('imports', request);
   whenClosed(rawOf(reply), slot.leave);
   const body = (request.body ?? Readable.from([])) as Readable;
   const { bodyLimit, closing } = request.platform;
-  const lines = new LineReader(bodyLimit, () => closing.aborted && !body.readableEnded);
+  const isCut = () => closing.aborted && !body.readableEnded;
+  const lines = new LineReader(bodyLimit, isCut);
   async function* results(): AsyncGenerator<string, void, undefined> {
     try {
       for await (const read of lines.read(untilClosing(body, closing))) {
@@ -39,9 +37,7 @@ export function importLines(items: Items, service: AnyService): Readable {
       if (!(error instanceof MalformedRequestError) || lines.number === 0) throw error;
       yield textOf(lines.number + 1, items.reject(error));
     }
-    if (closing.aborted && !body.readableEnded) {
-      yield textOf(lines.number + 1, items.reject(new ShuttingDownError()));
-    }
+    if (isCut()) yield textOf(lines.number + 1, items.reject(new ShuttingDownError()));
   }
   const response = Readable.from(results(), { objectMode: false });
   slot.lost.addEventListener('abort', () => {
@@ -49,39 +45,30 @@ export function importLines(items: Items, service: AnyService): Readable {
     // Otherwise its end would wait for the next line.
     body.destroy();
   });
-  return response;
+  return fileOf(response, NDJSON_TYPE, items);
 }
 
 /** The bytes of a body until it ends or the server closes; bytes that come later are thrown away. */
 function untilClosing(body: Readable, closing: AbortSignal): PassThrough {
-  const bytes = body.pipe(new PassThrough());
+  const bytes = new PassThrough();
   const cut = () => {
     body.unpipe(bytes).resume();
     bytes.end();
   };
+  // If its client goes away, the bytes end with an error, too.
+  pipeline(body, bytes, () => closing.removeEventListener('abort', cut));
   if (closing.aborted) cut();
   closing.addEventListener('abort', cut, { once: true });
-  // An error of the body as a whole.
-  body.once('error', (error) => bytes.destroy(error));
-  bytes.once('close', () => closing.removeEventListener('abort', cut));
-  // A stream does not end when its client goes away: without this, its last line would be waited for.
-  body.once('close', () => {
-    if (!body.readableEnded) bytes.destroy();
-  });
-  if (body.errored) bytes.destroy(body.errored);
   return bytes;
 }
 
 function operationOf({ bytes }: Line, bodyLimit: number): Operation {
-  if (!bytes) return { kind: 'malformed', error: new BodyTooLargeError(bodyLimit) };
-  try {
+  return operationFrom(() => {
+    if (!bytes) throw new BodyTooLargeError(bodyLimit);
     const body = parseJson(bytes);
     checkHarmless(body);
     return { kind: 'create', body };
-  } catch (error) {
-    if (error instanceof DomainError) return { kind: 'malformed', error };
-    throw error;
-  }
+  });
 }
 
 function textOf(line: number | undefined, result: object): string {
@@ -146,13 +133,12 @@ class LineReader {
   private endLine(): Line[] {
     const number = ++this.number;
     const isTooLong = this.length > this.limit;
-    const bytes = withoutMark(this.parts.length === 1 ? this.parts[0] : Buffer.concat(this.parts), number);
+    const [part = Buffer.alloc(0), ...others] = this.parts;
+    const line = others.length > 0 ? Buffer.concat(this.parts) : part;
+    const hasMark = number === 1 && line.subarray(0, BOM.length).equals(BOM);
+    const bytes = hasMark ? line.subarray(BOM.length) : line;
     [this.length, this.parts] = [0, []];
     if (isTooLong) return [{ number }];
     return bytes.every((byte) => BLANKS.has(byte)) ? [] : [{ number, bytes }];
   }
-}
-
-function withoutMark(bytes: Buffer = Buffer.alloc(0), number: number): Buffer {
-  return number === 1 && bytes.subarray(0, BOM.length).equals(BOM) ? bytes.subarray(BOM.length) : bytes;
 }

@@ -3,7 +3,6 @@ import { createParamDecorator, type ExecutionContext, RequestMethod, type Type }
 import { type DomainError, pathOf, type Problem, toProblem } from '../../errors/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, idOf, rawOf } from '../../request/index.js';
 import { metadataOf } from '../pipeline/plan.js';
-import type { SubResponse } from '../platform/sub-requests.js';
 import { GENERATED_ROUTES, itemRouteOf } from '../routes/routes.js';
 import type { UnitOfWork } from '../service/unit-of-work.js';
 import type { Operation } from './operation.js';
@@ -33,9 +32,6 @@ export interface WriteTurn {
   readonly released: Promise<void>;
 }
 
-/** An item that has its own route. */
-export type Item = Exclude<Operation, { kind: 'malformed' }>;
-
 /** Carries out the items of one batch, each as a request to its own route. */
 export class Items {
   /** Size that further problems may have. Unit: bytes. */
@@ -62,8 +58,19 @@ export class Items {
   }
 
   /** @param number of the item in its batch, from 0 */
-  async carryOut(item: Item, number: number, turn?: WriteTurn): Promise<ItemResult> {
-    const { status, body } = await this.send(item, number, turn);
+  async carryOut(item: Operation, number: number, writeTurn?: WriteTurn): Promise<ItemResult> {
+    if (item.kind === 'malformed') return this.reject(item.error);
+    const { controller, reply, request, unit } = this;
+    const path = this.pathOf(item);
+    const route = itemRouteOf(metadataOf(controller), item.kind);
+    if (!route) {
+      const method = RequestMethod[GENERATED_ROUTES[item.kind].method];
+      return this.reject(request.platform.pathErrorOf({ method, url: path }), item);
+    }
+    const reservation = contextOf(request).reservation?.ofItem(number);
+    const context = { writeTurn, unit, reservation };
+    const sent = { ...partsOf(item, request), path, context };
+    const { status, body } = await request.platform.subRequests.send(controller, route, sent, request, reply);
     const { _id, code } = (body ?? {}) as { _id?: unknown; code?: unknown };
     if (status >= 400 && typeof code === 'string') return body as Problem;
     return { status, ...(item.kind === 'create' && typeof _id === 'string' && { _id }) };
@@ -88,41 +95,22 @@ export class Items {
     return toProblem(error, { path, id: idOf(this.request) });
   }
 
-  private async send(item: Item, number: number, turn?: WriteTurn): Promise<SubResponse> {
-    const { controller, reply, request } = this;
-    const method = RequestMethod[GENERATED_ROUTES[item.kind].method];
-    const path = this.pathOf(item);
-    const route = itemRouteOf(metadataOf(controller).routes.values(), item.kind);
-    if (!route) {
-      const error = request.platform.pathErrorOf({ method, url: path });
-      return { status: error.status, body: toProblem(error, { path, id: idOf(request) }) };
-    }
-    const params = request.params as Record<string, string>;
-    const { id, ifMatch, body } = { id: undefined, ifMatch: undefined, body: undefined, ...item };
-    return request.platform.subRequests.send(
-      { ...route, controller },
-      {
-        method,
-        path,
-        params: { ...params, ...(id !== undefined && { id }) },
-        headers: ifMatch === undefined ? undefined : { 'if-match': ifMatch },
-        body,
-        context: {
-          writeTurn: turn,
-          unit: this.unit,
-          reservation: contextOf(request).reservation?.ofItem(number),
-        },
-      },
-      request,
-      reply,
-    );
-  }
-
-  private pathOf(item: Item): string {
-    if (item.kind === 'create') return this.path;
+  private pathOf(item: Operation): string {
+    if (!('id' in item)) return this.path;
     // Through bytes and back: a lone surrogate cannot be encoded in a URL.
     return `${this.path}/${encodeURIComponent(Buffer.from(item.id.slice(0, MAX_ID)).toString())}`;
   }
+}
+
+/** What an item says in the path, headers and body of a request of its own. */
+export function partsOf(item: Operation, request: HttpRequest) {
+  const { id, ifMatch, body } = { id: undefined, ifMatch: undefined, body: undefined, ...item };
+  const params = request.params as Record<string, string>;
+  return {
+    params: id === undefined ? params : { ...params, id },
+    headers: ifMatch === undefined ? undefined : { 'if-match': ifMatch },
+    body,
+  };
 }
 
 /** How much of an invalid identifier a response repeats. Unit: characters. */

@@ -1,7 +1,6 @@
 import {
-  type DomainError,
+  DomainError,
   errorMessages,
-  MalformedRequestError,
   toPointer,
   ValidationError,
   type Violation,
@@ -26,8 +25,6 @@ export interface BulkRequest {
   readonly atomic: boolean;
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
 const KINDS = ['create', 'update', 'del'] as const;
 
 /** The members of each kind of operation, and whether they are required. */
@@ -39,62 +36,71 @@ const MEMBERS = {
 /** Reads the body of a bulk request. A violation in one operation becomes the error of that operation only. */
 export function readOperations(body: unknown): BulkRequest {
   if (!isPlainObject(body)) throw new ValidationError([{ pointer: '', detail: errorMessages.notAnObject }]);
-  const unknowns = unknownMembers(body, ['operations', 'atomic']);
   const { operations, atomic = false } = body;
   const isList = Array.isArray(operations) && operations.length > 0 && operations.length <= MAX_OPERATIONS;
-  const violation = { pointer: '/operations', detail: errorMessages.operations(MAX_OPERATIONS) };
-  const isFlag = typeof atomic === 'boolean';
-  const wrong = { pointer: '/atomic', detail: errorMessages.wrongType('atomic', 'true or false') };
-  const [first, ...others] = [...(isList ? [] : [violation]), ...(isFlag ? [] : [wrong]), ...unknowns];
-  if (first) throw new ValidationError([first, ...others]);
-  return { operations: (operations as unknown[]).map(readOperation), atomic: atomic === true };
+  check([
+    ...(isList ? [] : [{ pointer: '/operations', detail: errorMessages.operations(MAX_OPERATIONS) }]),
+    ...(typeof atomic === 'boolean' ? [] : [wrongType(['atomic'], 'true or false')]),
+    ...unknownMembers(body, ['operations', 'atomic']),
+  ]);
+  const read = (operations as unknown[]).map((value) => operationFrom(() => readOperation(value)));
+  return { operations: read, atomic: atomic === true };
+}
+
+/** The operation that a function reads. What it throws becomes the error of that operation only. */
+export function operationFrom(read: () => Operation): Operation {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DomainError) return { kind: 'malformed', error };
+    throw error;
+  }
 }
 
 function readOperation(value: unknown): Operation {
-  const [first, ...others] = violationsOf(value);
-  if (first) return { kind: 'malformed', error: new ValidationError([first, ...others]) };
-  const [[kind, content]] = Object.entries(value as Members) as [[(typeof KINDS)[number], unknown]];
-  try {
-    checkHarmless(kind === 'update' ? (content as Members).changes : content);
-  } catch (error) {
-    if (error instanceof MalformedRequestError) return { kind: 'malformed', error };
-    throw error;
+  const members = isPlainObject(value) ? value : {};
+  check(unknownMembers(members, KINDS));
+  const [kind, ...more] = KINDS.filter((name) => Object.hasOwn(members, name));
+  if (!kind || more.length > 0)
+    throw new ValidationError([{ pointer: '', detail: errorMessages.oneOperation }]);
+  const content = members[kind];
+  if (kind === 'create') {
+    checkHarmless(content);
+    return { kind, body: content };
   }
-  if (kind === 'create') return { kind, body: content };
+  if (!isPlainObject(content)) throw new ValidationError([wrongType([kind], 'an object')]);
+  const unknowns = unknownMembers(content, Object.keys(MEMBERS[kind]), [kind]);
+  const wrong = Object.entries(MEMBERS[kind]).flatMap(([name, isRequired]) =>
+    memberViolation([kind, name], content[name], isRequired),
+  );
+  check([...unknowns, ...wrong]);
   const { _id: id, changes: body, ifMatch } = content as { _id: string; changes: unknown; ifMatch?: string };
-  return kind === 'update' ? { kind, id, body, ifMatch } : { kind, id, ifMatch };
+  if (kind === 'del') return { kind, id, ifMatch };
+  checkHarmless(body);
+  return { kind, id, body, ifMatch };
 }
 
-/** Violations in the shape of an operation. Pointers are relative to the operation. */
-function violationsOf(value: unknown): Violation[] {
-  if (!isPlainObject(value)) return [{ pointer: '', detail: errorMessages.oneOperation }];
-  const unknowns = unknownMembers(value, KINDS);
-  if (unknowns.length > 0) return unknowns;
-  const [kind, ...more] = KINDS.filter((name) => Object.hasOwn(value, name));
-  if (!kind || more.length > 0) return [{ pointer: '', detail: errorMessages.oneOperation }];
-  if (kind === 'create') return [];
-  const content = value[kind];
-  if (!isPlainObject(content))
-    return [{ pointer: `/${kind}`, detail: errorMessages.wrongType(kind, 'an object') }];
-  return [
-    ...unknownMembers(content, Object.keys(MEMBERS[kind]), kind),
-    ...Object.entries(MEMBERS[kind]).flatMap(([name, required]) =>
-      memberViolation(kind, name, content[name], required),
-    ),
-  ];
+/** Pointers are relative to the operation. */
+function memberViolation(path: [string, string], value: unknown, isRequired: boolean): Violation[] {
+  const [, name] = path;
+  if (value === undefined && isRequired)
+    return [{ pointer: toPointer(path), detail: errorMessages.requiredField(name) }];
+  const fits = value === undefined || name === 'changes' || typeof value === 'string';
+  return fits ? [] : [wrongType(path, 'a string')];
 }
 
-function memberViolation(kind: string, name: string, value: unknown, required: boolean): Violation[] {
-  const pointer = toPointer([kind, name]);
-  if (value === undefined) return required ? [{ pointer, detail: errorMessages.requiredField(name) }] : [];
-  if (name === 'changes' || typeof value === 'string') return [];
-  return [{ pointer, detail: errorMessages.wrongType(name, 'a string') }];
+function check([first, ...others]: readonly Violation[]): void {
+  if (first) throw new ValidationError([first, ...others]);
 }
 
-function unknownMembers(value: Members, known: readonly string[], parent?: string): Violation[] {
+function wrongType(path: readonly string[], type: string): Violation {
+  return { pointer: toPointer(path), detail: errorMessages.wrongType(path.at(-1) ?? '', type) };
+}
+
+function unknownMembers(value: object, known: readonly string[], path: string[] = []): Violation[] {
   const unknowns = Object.keys(value).filter((name) => !known.includes(name));
   return unknowns.map((name) => ({
-    pointer: toPointer(parent === undefined ? [name] : [parent, name]),
+    pointer: toPointer([...path, name]),
     detail: errorMessages.unknownField(shorten(name), known),
   }));
 }

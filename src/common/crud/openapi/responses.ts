@@ -63,13 +63,14 @@ export function takesKey({ body, consumes, method, reads }: Route): boolean {
 /** What a route responds with, and what a batch takes. */
 export function exchangeOf(
   route: Route,
-  { definition, routes }: ControllerMetadata,
+  metadata: ControllerMetadata,
   classes: CrudClasses,
 ): Exchange {
+  const { definition } = metadata;
   const { kind, response } = route;
   if (kind === 'import') return importExchange(classes);
   if (kind === 'bulk') {
-    const kinds = (['create', 'update', 'del'] as const).filter((kind) => itemRouteOf(routes.values(), kind));
+    const kinds = (['create', 'update', 'del'] as const).filter((kind) => itemRouteOf(metadata, kind));
     return bulkExchange(classes, definition, kinds);
   }
   if (kind !== 'own') return successOf(kind, classes, definition);

@@ -15,7 +15,7 @@ import { ContextIdFactory, ModuleRef } from '@nestjs/core';
 import { ProblemFilter } from '../../errors/index.js';
 import { queryOf } from '../../http/index.js';
 import { CurrentScope, Isolated, type TenantScope } from '../../tenancy/index.js';
-import { carryOutBulk } from '../batch/carry-out.js';
+import { bulkResponse } from '../batch/carry-out.js';
 import { importLines } from '../batch/import-lines.js';
 import { CurrentItems, type Items } from '../batch/items.js';
 import type { BulkRequest } from '../batch/operation.js';
@@ -28,7 +28,7 @@ import { asksForArchived } from '../definition/archive.js';
 import type { ListQuery, ReadQuery } from '../query/list-query.js';
 import type { Page } from '../query/pages.js';
 import { isPageQuery } from '../query/read-query.js';
-import { hasGenerated } from '../routes/routes.js';
+import { generatedRoutesOf } from '../routes/routes.js';
 import { CrudService } from '../service/crud.service.js';
 import { CrudInterceptor, CurrentQuery } from './crud.interceptor.js';
 import { markGenerated, planOf } from './plan.js';
@@ -54,9 +54,8 @@ class ResourceFilter extends ProblemFilter {
   /** The filters of the whole application: its instances, and those that Nest has made for the request. */
   private globalFilters(host: ArgumentsHost): ExceptionFilter[] {
     const config = configOf(this.moduleRef);
-    const scoped = config.getGlobalRequestFilters();
-    if (scoped.length === 0) return config.getGlobalFilters();
     const context = ContextIdFactory.getByRequest(host.switchToHttp().getRequest<object>());
+    const scoped = config.getGlobalRequestFilters();
     const made = scoped.map((wrapper) => wrapper.getInstanceByContextId(context).instance);
     return [...config.getGlobalFilters(), ...made];
   }
@@ -158,7 +157,7 @@ export function CrudController<
     }
 
     bulk(@CurrentItems() items: Items, @Body() request: BulkRequest) {
-      return { results: carryOutBulk(request, items, this.service), atomic: request.atomic };
+      return bulkResponse(request, items, this.service);
     }
 
     import(@CurrentItems() items: Items) {
@@ -166,11 +165,9 @@ export function CrudController<
     }
   }
 
-  const absent = [
-    ...BATCH_HANDLERS.filter((handler) => !definition.batches.includes(handler)),
-    ...HANDLERS.filter((handler) => !hasGenerated(definition, handler)),
-  ];
-  for (const handler of absent) Reflect.deleteProperty(GeneratedController.prototype, handler);
+  const offered = generatedRoutesOf(definition).map(({ handler }) => handler);
+  for (const handler of [...HANDLERS, ...BATCH_HANDLERS])
+    if (!offered.includes(handler)) Reflect.deleteProperty(GeneratedController.prototype, handler);
   Object.defineProperty(GeneratedController, 'name', { value: `${definition.label}Controller` });
   markGenerated(GeneratedController, definition, service);
   return GeneratedController as unknown as Type<CrudController<Entity, Create, Update, Service>>;

@@ -4,25 +4,22 @@ import {
   type ExecutionContext,
   Inject,
   Injectable,
-  StreamableFile,
   type Type,
 } from '@nestjs/common';
 import { from, lastValueFrom, type Observable, of } from 'rxjs';
-import { InvalidIdError, PreconditionFailedError, sendProblem, toDomainError } from '../../errors/index.js';
+import { InvalidIdError, PreconditionFailedError, toDomainError } from '../../errors/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import { bodyError, bodyFormatOf, checkQuery, queryOf } from '../../http/index.js';
-import { IdempotencyInterceptor, type Replay } from '../../idempotency/index.js';
+import { IdempotencyInterceptor } from '../../idempotency/index.js';
 import { isObjectId } from '../../ids/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, idOf } from '../../request/index.js';
 import { applyScope, handlerName, isolationOf, type TenantScope } from '../../tenancy/index.js';
 import { readEntityTags, requiredTags, withTags } from '../definition/entity-tags.js';
 import { rejectForbidden } from '../definition/field-rules.js';
-import type { Stored } from '../options/records.js';
 import type { ListQuery } from '../query/list-query.js';
 import { readBodyQuery } from '../query/read-body.js';
 import { isPageQuery, readQuery } from '../query/read-query.js';
 import { CrudRegistry, type CrudResource } from '../service/crud-resource.js';
-import { expand, isReadable } from '../service/readable-records.js';
 import { prefersRepresentation, reservePage, respond } from './respond.js';
 import { planOf, type RoutePlan } from './plan.js';
 import { permittedPart } from './replays.js';
@@ -46,6 +43,8 @@ export interface Call extends RoutePlan {
   readonly reply: HttpResponse;
   readonly controller: Type<object>;
   readonly scope: TenantScope;
+  /** In the transaction, if the request is an item of an atomic batch. */
+  readonly resource: CrudResource;
 }
 
 /**
@@ -63,74 +62,52 @@ export class CrudInterceptor extends IdempotencyInterceptor {
     const error = bodyError(request, bodyFormatOf(context.getHandler()));
     if (error) throw error;
     request.platform.checkBody?.(request);
-    applyScope(request, isolationOf(context));
-    const { guardCheck } = contextOf(request);
+    const scope = applyScope(request, isolationOf(context));
+    const { guardCheck, unit } = scope.context;
     if (guardCheck) {
       guardCheck.isPassed = true;
       return of(undefined);
     }
-    const call = callOf(context);
-    const handle = () => from(this.carryOut(call, next));
-    return call.route?.reads ? handle() : super.intercept(context, { handle });
-  }
-
-  /** Reads the request strictly, runs its handler, and returns the response. */
-  private async carryOut(call: Call, next: CallHandler): Promise<unknown> {
-    const { definition, reply, request, route, scope } = call;
-    const { context } = scope;
-    const known = this.registry.of(definition.entity);
-    const resource = context.unit?.of(known) ?? known;
-    context.reply = reply;
-    context.isRecordUnread = route?.isUncustomised && !prefersRepresentation(request.headers.prefer);
-    context.origin = { requestId: idOf(request), address: request.ip ?? '' };
-    resource.parts.requireIndexes();
-    let result: unknown;
-    try {
-      await read(call, resource);
-      // Each item of a batch has its own check.
-      if (!call.isBatch) await resource.parents?.require(route?.action ?? 'get', scope);
-      if (call.takesIfMatch && route?.kind === 'own') await requireTags(call, resource);
-      if (context.query && isPageQuery(context.query)) await reservePage(call, context.query);
-      result = await lastValueFrom(next.handle(), { defaultValue: undefined });
-    } catch (error) {
-      result = await recordOfEarlierAttempt(error, call, resource);
-    }
-    const references = context.query?.expand;
-    const expansion =
-      references && ((shown: readonly object[]) => expand(shown, references, scope, this.registry));
-    const maySee = (record: Stored<object>) => isReadable(resource, scope, route?.action ?? 'get', record);
-    const answered = await respond(result, { ...call, expansion, maySee });
-    // Express asks the file what to do about an error; that of Nest sends a text.
-    if (answered !== result && answered instanceof StreamableFile)
-      answered.setErrorHandler((error) => sendProblem(error, request, reply));
-    return answered;
-  }
-
-  protected override permitted(stored: Replay, context: ExecutionContext): Promise<Replay> {
-    const call = callOf(context);
-    return permittedPart(stored, call, this.registry.of(call.definition.entity));
+    const controller = context.getClass();
+    const plan = planOf(controller, handlerName(context));
+    const known = this.registry.of(plan.definition.entity);
+    const reply = context.switchToHttp().getResponse<HttpResponse>();
+    scope.context.reply = reply;
+    const call = { ...plan, request, reply, controller, scope, resource: unit?.of(known) ?? known };
+    const handle = () => from(carryOut(call, next));
+    if (call.route?.reads) return handle();
+    return super.intercept(context, { handle }, (stored) => permittedPart(stored, call));
   }
 }
 
-/** A request whose scope has been made. */
-function callOf(context: ExecutionContext): Call {
-  const http = context.switchToHttp();
-  const [request, reply] = [http.getRequest<HttpRequest>(), http.getResponse<HttpResponse>()];
-  const controller = context.getClass();
-  const { scope } = contextOf(request);
-  if (!scope) throw new Error('The request has no scope.');
-  return { ...planOf(controller, handlerName(context)), request, reply, controller, scope };
+/** Reads the request strictly, runs its handler, and returns the response. */
+async function carryOut(call: Call, next: CallHandler): Promise<unknown> {
+  const { action, request, resource, route, scope } = call;
+  const { context } = scope;
+  context.isRecordUnread = route?.isUncustomised && !prefersRepresentation(request.headers.prefer);
+  context.origin = { requestId: idOf(request), address: request.ip ?? '' };
+  resource.parts.requireIndexes();
+  let result: unknown;
+  try {
+    await read(call);
+    // Each item of a batch has its own check.
+    if (!call.isBatch) await resource.parents?.require(action, scope);
+    if (call.takesIfMatch && route?.kind === 'own') await requireTags(call);
+    if (context.query && isPageQuery(context.query)) await reservePage(call, context.query);
+    result = await lastValueFrom(next.handle(), { defaultValue: undefined });
+  } catch (error) {
+    result = await recordOfEarlierAttempt(error, call);
+  }
+  return respond(result, call);
 }
 
 /** Replaces the identifiers, the query and the body of a request with checked ones. */
-async function read(call: Call, resource: CrudResource): Promise<void> {
+async function read(call: Call): Promise<void> {
   const { definition, request, route, scope } = call;
   const { context } = scope;
   const params = request.params as Record<string, string>;
-  for (const name of ['id', definition.parent?.param]) {
-    const value = name === undefined ? undefined : params[name];
-    if (name !== undefined && value !== undefined) params[name] = checkId(value, name);
-  }
+  for (const name of ['id', definition.parent?.param ?? 'id'])
+    if (params[name] !== undefined) params[name] = checkId(params[name], name);
   const tags = readEntityTags('If-Match', request.headers['if-match']);
   if (tags && (params.id !== undefined || call.takesIfMatch))
     context.precondition = { entity: definition.entity, id: params.id, tags };
@@ -148,24 +125,24 @@ async function read(call: Call, resource: CrudResource): Promise<void> {
     Object.defineProperty(context, 'hasUnreadBody', { get, configurable: true, enumerable: true });
     return;
   }
-  if (call.readBody)
-    request.body = await call.readBody(request.body, { concealed }, await readerOf(call, resource));
+  if (call.readBody) request.body = await call.readBody(request.body, { concealed }, await readerOf(call));
   else if (request.body !== undefined && request.body !== null) context.hasUnreadBody = true;
 }
 
 /** What reads the change of a record that the path names, if records are of several kinds. */
-async function readerOf({ definition, isInput, request, route, scope }: Call, resource: CrudResource) {
+async function readerOf({ action, definition, isInput, request, resource, scope }: Call) {
   const { id } = request.params as { id?: string };
-  if (!definition.kinds || !isInput || route?.action !== 'update' || id === undefined) return undefined;
+  if (!definition.kinds || !isInput || action !== 'update' || id === undefined) return undefined;
   await resource.parents?.require('update', scope);
   return resource.readerOf(resource.access.filter('update', scope, id));
 }
 
 /** Checks `If-Match` before a handler of your own, which may call no verb that does; not where a key resumes an earlier attempt. */
-async function requireTags({ definition, request, route, scope }: Call, { access, store }: CrudResource) {
+async function requireTags({ action, definition, request, resource, scope }: Call) {
+  const { access, store } = resource;
   const { id } = request.params as { id?: string };
   if (id === undefined || !scope.context.precondition || scope.context.reservation?.resumed) return;
-  const filter = access.filter(route?.action ?? 'update', scope, id);
+  const filter = access.filter(action, scope, id);
   const tagged = withTags(filter, requiredTags(scope, definition.entity, id));
   if (!(await store.exists(tagged)) && (await store.exists(filter))) throw new PreconditionFailedError();
 }
@@ -186,11 +163,8 @@ async function readTexts({ readHeaders, readQuery: reader, request }: Call): Pro
 }
 
 /** The record that an earlier request with the same key has created, even if the create would be rejected now. */
-async function recordOfEarlierAttempt(
-  error: unknown,
-  { request, route, scope }: Call,
-  resource: CrudResource,
-): Promise<unknown> {
+async function recordOfEarlierAttempt(error: unknown, call: Call): Promise<unknown> {
+  const { request, resource, route, scope } = call;
   const isClientError = toDomainError(error, request.platform).status < 500;
   if (!isClientError || route?.kind !== 'create') throw error;
   const record = await resource.writes.findEarlierCreate(scope, request.body as object);

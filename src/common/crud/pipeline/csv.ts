@@ -23,10 +23,11 @@ export function csvOf(definition: CrudDefinition, { fields, expand, isBody }: Li
   if (expand) reject('expand', errorMessages.exclusiveParameters('expand', CSV_TYPE));
   const nested = fields?.find((name) => !isFlat(definition, name));
   if (nested !== undefined) reject('fields', errorMessages.notFlat(nested));
-  const asked = definition.shownFields.filter((name) => name === '_id' || (fields?.includes(name) ?? true));
-  const columns = asked.filter((name) => isFlat(definition, name));
+  const isAsked = (name: string) => name === '_id' || (fields?.includes(name) ?? true);
+  const columns = definition.shownFields.filter((name) => isAsked(name) && isFlat(definition, name));
   const numbers = columns.filter((name) => typeOf(definition, name)?.instance === 'Decimal128');
   return {
+    type: CSV_TYPE,
     open: `${columns.map((name) => cellOf(name)).join(',')}\r\n`,
     between: '',
     after: '\r\n',

@@ -65,13 +65,15 @@ export function finishController(controller: Type<object>, definition: CrudDefin
   const routes = [...generated, ...own.map(({ route }) => route)];
   checkRoutes(controller, routes, fail);
   for (const { handler, body } of routes) if (body === 'query') repeatList(controller, handler, fail);
-  storeRoutes(controller, routes);
+  storeRoutes(controller, definition, routes);
   const classes = createClasses(definition);
   // Found before the generator's own decorators are on the methods.
   const inheriting = new Set(routes.filter((route) => inheritsGuards(controller, route)));
   for (const declared of routes) {
     // An override may set another status with @HttpCode.
-    const route = { ...declared, status: statusOf(controller, declared) };
+    const method = (controller.prototype as Methods)[declared.handler] as object;
+    const status = Reflect.getMetadata(HTTP_CODE_METADATA, method) as number | undefined;
+    const route = { ...declared, status: status ?? declared.status };
     const said = [definition.routes[handlerOf(route.handler)] ?? {}, route];
     const guards = said.flatMap((one) => one.guards ?? []);
     const decorators = said.flatMap((one) => one.decorators ?? []);
@@ -131,11 +133,6 @@ function checkRoutes(controller: Type<object>, routes: readonly Route[], fail: F
   });
 }
 
-function statusOf(controller: Type<object>, { handler, status }: Route): number {
-  const method = (controller.prototype as Methods)[handler] as object;
-  return (Reflect.getMetadata(HTTP_CODE_METADATA, method) as number | undefined) ?? status;
-}
-
 function checkController(controller: Type<object>, definition: CrudDefinition, fail: Fail): void {
   const { name } = controller;
   checkConstructor(controller, fail);
@@ -191,9 +188,9 @@ function ownMethod(controller: Type<object>, name: string): object {
 }
 
 /** A method that does the same, with the same metadata, which can be changed by itself. */
-function repeated(method: object): PropertyDescriptor {
+function repeated(method: object, takes = (_key: unknown) => true): PropertyDescriptor {
   const value = new Proxy(method, {});
-  for (const key of Reflect.getMetadataKeys(method))
+  for (const key of Reflect.getMetadataKeys(method).filter(takes))
     Reflect.defineMetadata(key, Reflect.getMetadata(key, method), value);
   return { value, writable: true, configurable: true };
 }
@@ -203,12 +200,9 @@ function repeatList(controller: Type<object>, name: string, fail: Fail): void {
   const prototype = controller.prototype as Methods;
   if (name in prototype)
     fail(`${controller.name} has a method "${name}", which is that of a route. Rename it.`);
-  const method = repeated(prototype.list as object);
-  Object.defineProperty(prototype, name, method);
-  for (const key of Reflect.getMetadataKeys(method.value as object) as unknown[]) {
-    const isOfList = key === PATH_METADATA || key === METHOD_METADATA || String(key).startsWith('swagger/');
-    if (isOfList) Reflect.deleteMetadata(key, method.value as object);
-  }
+  const isShared = (key: unknown) =>
+    key !== PATH_METADATA && key !== METHOD_METADATA && !String(key).startsWith('swagger/');
+  Object.defineProperty(prototype, name, repeated(prototype.list as object, isShared));
   const types = Reflect.getMetadata(PARAMTYPES_METADATA, prototype, 'list') as unknown;
   Reflect.defineMetadata(PARAMTYPES_METADATA, types, prototype, name);
   const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, 'list') as unknown;

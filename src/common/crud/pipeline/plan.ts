@@ -11,6 +11,7 @@ import {
 import type { IsolationFields } from '../../tenancy/index.js';
 import { readOperations } from '../batch/operation.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
+import type { CrudAction } from '../options/crud-options.js';
 import {
   type ControllerMetadata,
   ignoresBody,
@@ -33,6 +34,8 @@ export interface RoutePlan {
   readonly definition: CrudDefinition;
   /** Undefined for a route of plain Nest decorators. */
   readonly route: Route | undefined;
+  /** The action that its caller must be allowed to carry out on a record. */
+  readonly action: CrudAction;
   /** The fields that scope a request. */
   readonly isolation: IsolationFields;
   /** The fields that scope a request for archived records. */
@@ -86,13 +89,18 @@ export function isGenerated(controller: Type<object>): boolean {
 }
 
 /** The route table of a controller, and the plans of its methods. */
-interface PlannedRoutes extends Pick<ControllerMetadata, 'routes'> {
+interface PlannedRoutes extends ControllerMetadata {
   readonly plans: Map<string, RoutePlan>;
 }
 
 /** Stores the whole route table of one controller. */
-export function storeRoutes(controller: Type<object>, routes: readonly Route[]): void {
-  const planned = { routes: new Map(routes.map((route) => [route.handler, route])), plans: new Map() };
+export function storeRoutes(
+  controller: Type<object>,
+  definition: CrudDefinition,
+  routes: readonly Route[],
+): void {
+  const table = new Map(routes.map((route) => [route.handler, route]));
+  const planned: PlannedRoutes = { definition, routes: table, plans: new Map() };
   Reflect.defineMetadata(ROUTE_TABLE, planned, controller);
   for (const { handler } of routes) planOf(controller, handler);
 }
@@ -103,10 +111,9 @@ export function hasRoutes(controller: Type<object>): boolean {
 }
 
 /** @throws Error if the controller was not passed to `CrudModule.forFeature` */
-export function metadataOf(controller: Type<object>): ControllerMetadata & PlannedRoutes {
-  const { definition } = originOf(controller);
+export function metadataOf(controller: Type<object>): PlannedRoutes {
   const planned = Reflect.getOwnMetadata(ROUTE_TABLE, controller) as PlannedRoutes | undefined;
-  if (definition && planned) return { definition, ...planned };
+  if (planned) return planned;
   throw new Error(
     `${controller.name} is no controller of a resource. Pass it to CrudModule.forFeature(options, { controller }).`,
   );
@@ -123,6 +130,7 @@ export function planOf(controller: Type<object>, handler: string): RoutePlan {
   const plan: RoutePlan = {
     definition,
     route,
+    action: route?.action ?? 'get',
     isolation: isolationOfHandler(metadata, handler),
     archivedIsolation: isolationOfHandler(metadata, handler, !route?.query),
     items: isolationOfItems(metadata, handler),

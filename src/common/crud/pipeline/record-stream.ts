@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream';
-import type { Slot } from '../../http/index.js';
+import { StreamableFile } from '@nestjs/common';
+import { sendProblem } from '../../errors/index.js';
+import { type BatchRequest, NDJSON_TYPE, type Slot } from '../../http/index.js';
 import type { HttpRequest } from '../../request/index.js';
 
 /** Amount of text that is collected before it is handed to the socket. Unit: characters. */
@@ -10,6 +12,8 @@ const BATCH = 100;
 
 /** The text around the records in a body. */
 export interface Framing {
+  /** Media type of the body. */
+  readonly type: string;
   readonly open: string;
   /** Goes between two records. */
   readonly between: string;
@@ -21,7 +25,13 @@ export interface Framing {
 }
 
 /** One JSON array (RFC 8259). */
-export const JSON_ARRAY: Framing = { open: '[', between: ',', after: '', close: ']' };
+export const JSON_ARRAY: Framing = {
+  type: 'application/json',
+  open: '[',
+  between: ',',
+  after: '',
+  close: ']',
+};
 
 /** A page: its records, then the other members. */
 export function pageFraming(rest: object): Framing {
@@ -30,7 +40,7 @@ export function pageFraming(rest: object): Framing {
 }
 
 /** One record per line, as `application/x-ndjson`. Without records the body is empty. */
-export const NDJSON: Framing = { open: '', between: '', after: '\n', close: '' };
+export const NDJSON: Framing = { type: NDJSON_TYPE, open: '', between: '', after: '\n', close: '' };
 
 /**
  * Sends records, as the client sees them, as fast as it takes them. Reading ends when the client goes away or loses its
@@ -76,6 +86,12 @@ export async function streamRecords(
   // Without its end, the response cannot be mistaken for a whole one.
   slot.lost.addEventListener('abort', () => stream.destroy(slot.lost.reason as Error));
   return stream;
+}
+
+/** A file whose error is a problem: Express asks the file what to do about one, and that of Nest sends a text. */
+export function fileOf(body: Readable, type: string, { request, reply }: BatchRequest): StreamableFile {
+  const file = new StreamableFile(body, { type });
+  return file.setErrorHandler((error) => sendProblem(error, request, reply));
 }
 
 /**

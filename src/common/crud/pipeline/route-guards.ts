@@ -4,7 +4,6 @@ import {
   type ExecutionContext,
   HttpException,
   Injectable,
-  RequestMethod,
   type Type,
 } from '@nestjs/common';
 import { GUARDS_METADATA } from '@nestjs/common/constants.js';
@@ -47,24 +46,19 @@ export async function rejectionOf(
   route: Route,
   { params, body }: { readonly params: Params; readonly body?: unknown },
   request: HttpRequest,
-  reply: HttpResponse | undefined,
 ): Promise<SubResponse | undefined> {
+  const { reply } = contextOf(request);
   const path = pathOfRoute(controller, route);
   const isKnown = (path.match(/(?<=:)\w+/g) ?? []).every((name) => name in params);
   if (!reply || !isKnown) return CLOSED;
   const guardCheck = { isPassed: false };
-  const response = await request.platform.subRequests.send(
-    { ...route, controller },
-    {
-      method: RequestMethod[route.method],
-      path,
-      params,
-      body: route.body === undefined ? undefined : (body ?? {}),
-      context: { guardCheck },
-    },
-    request,
-    reply,
-  );
+  const sent = {
+    path,
+    params,
+    body: route.body === undefined ? undefined : (body ?? {}),
+    context: { guardCheck },
+  };
+  const response = await request.platform.subRequests.send(controller, route, sent, request, reply);
   if (guardCheck.isPassed) return undefined;
   // A filter may have turned the rejection into something else.
   return response.status < 400 ? CLOSED : response;
@@ -98,11 +92,11 @@ export class GetGuards implements RecordGuards {
     const { request } = scope;
     // Code decides for itself.
     if (!request) return records;
-    const { definition, routes } = metadataOf(this.controller);
-    const route = itemRouteOf(routes.values(), 'get');
+    const metadata = metadataOf(this.controller);
+    const route = itemRouteOf(metadata, 'get');
     if (!route) return asParents ? records : [];
     if (!isGuarded(this.controller, route, request)) return records;
-    const { parent } = definition;
+    const { parent } = metadata.definition;
     const permitted: T[] = [];
     for (const record of records) {
       // There may be thousands of records.
@@ -110,8 +104,7 @@ export class GetGuards implements RecordGuards {
       const values = record as unknown as Record<string, unknown>;
       const above = parent && { [parent.param]: String(values[parent.field as string]) };
       const params = { ...scope.params, ...above, id: String(record._id) };
-      if (!(await rejectionOf(this.controller, route, { params }, request, contextOf(request).reply)))
-        permitted.push(record);
+      if (!(await rejectionOf(this.controller, route, { params }, request))) permitted.push(record);
     }
     return permitted;
   }
@@ -122,10 +115,11 @@ export class GetGuards implements RecordGuards {
  * themselves, and are asked again only if the route of the record has something of its own, such as roles.
  */
 export function inheritsGuards(controller: Type<object>, { handler }: Route): boolean {
-  const { definition, routes } = metadataOf(controller);
+  const metadata = metadataOf(controller);
+  const { definition } = metadata;
   const methods = controller.prototype as Record<string, object>;
   return guardedBy(definition, handler).some((kind) => {
-    const route = itemRouteOf(routes.values(), kind);
+    const route = itemRouteOf(metadata, kind);
     if (!route || handler === 'restore') return route !== undefined;
     const { guards = [], decorators = [] } = definition.routes[kind] ?? {};
     return (
@@ -139,16 +133,17 @@ export function inheritsGuards(controller: Type<object>, { handler }: Route): bo
 export class InheritedGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp();
-    const [request, reply] = [http.getRequest<HttpRequest>(), http.getResponse<HttpResponse>()];
+    const request = http.getRequest<HttpRequest>();
+    contextOf(request).reply = http.getResponse<HttpResponse>();
     const controller = context.getClass();
-    const { definition, routes } = metadataOf(controller);
+    const metadata = metadataOf(controller);
     const params = request.params as Params;
-    for (const kind of guardedBy(definition, handlerName(context))) {
-      const route = itemRouteOf(routes.values(), kind);
+    for (const kind of guardedBy(metadata.definition, handlerName(context))) {
+      const route = itemRouteOf(metadata, kind);
       if (!route || !isGuarded(controller, route, request)) continue;
       let isAboutRecord = false;
       const told = 'id' in params ? params : withoutId(params, () => (isAboutRecord = true));
-      const response = await rejectionOf(controller, route, { params: told }, request, reply);
+      const response = await rejectionOf(controller, route, { params: told }, request);
       // Guards that decide record by record cannot decide about all of them.
       const rejection = isAboutRecord ? CLOSED : response;
       if (!rejection) continue;

@@ -1,4 +1,4 @@
-import { StreamableFile, type Type } from '@nestjs/common';
+import { RequestMethod, StreamableFile, type Type } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { ContextIdFactory, ExternalContextCreator, type ModuleRef, ModulesContainer } from '@nestjs/core';
 import { REQUEST_CONTEXT_ID } from '@nestjs/core/router/request/request-constants.js';
@@ -11,10 +11,10 @@ import {
   rawOf,
   type RequestContext,
 } from '../../request/index.js';
+import type { Route } from '../routes/routes.js';
 
 /** A request inside another one, such as an item of a batch. */
 export interface SubRequest {
-  readonly method: string;
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
   /** Headers in addition to those that it shares with the request around it. */
@@ -28,14 +28,6 @@ export interface SubRequest {
 export interface SubResponse {
   readonly status: number;
   readonly body: unknown;
-}
-
-/** A method of a controller that handles a route. */
-interface Target {
-  readonly controller: Type<object>;
-  readonly handler: string;
-  /** Status of the response, unless the method sets another one. */
-  readonly status: number;
 }
 
 type Run = (request: HttpRequest, response: HttpResponse) => Promise<unknown>;
@@ -61,15 +53,16 @@ export class SubRequests {
 
   /** Carries out one request inside another one, whose response is `reply`. Any exception becomes the response to it. */
   async send(
-    target: Target,
+    controller: Type<object>,
+    { handler, method, status }: Route,
     sub: SubRequest,
     around: HttpRequest,
     reply: HttpResponse,
   ): Promise<SubResponse> {
-    const request = requestWithin(around, sub);
-    const response = responseWithin(reply, request, target.status);
+    const request = requestWithin(around, RequestMethod[method], sub);
+    const response = responseWithin(reply, request, status);
     try {
-      const run = await this.runOf(target, request);
+      const run = await this.runOf(controller, handler, request);
       const result = await run(request, response);
       if (!response.sent) response.send(result);
     } catch (error) {
@@ -80,7 +73,7 @@ export class SubRequests {
   }
 
   /** The function that runs a method; for a controller that Nest makes for each request, a new one. */
-  private async runOf({ controller, handler }: Target, request: HttpRequest): Promise<Run> {
+  private async runOf(controller: Type<object>, handler: string, request: HttpRequest): Promise<Run> {
     const runs = this.runs.get(controller) ?? new Map<string, Run>();
     const known = runs.get(handler);
     if (known) return known;
@@ -129,10 +122,12 @@ const OWN_HEADERS = new Set([
 ]);
 
 /** A request that has members of its own, and all others from the one around it. */
-function requestWithin(around: HttpRequest, { path, headers, context, ...own }: SubRequest): HttpRequest {
+function requestWithin(around: HttpRequest, method: string, sub: SubRequest): HttpRequest {
+  const { path, headers, context, ...own } = sub;
   const shared = Object.entries(around.headers).filter(([name]) => !OWN_HEADERS.has(name));
   return within(around, {
     ...own,
+    method,
     url: path,
     originalUrl: path,
     query: {},

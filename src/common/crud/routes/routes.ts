@@ -269,22 +269,19 @@ export function isBatch(route: Route | undefined): route is Route & { readonly h
 }
 
 /** The route for one record, by method and path, whether generated, overridden or your own. */
-export function itemRouteOf(routes: Iterable<Route>, kind: ItemKind | 'get'): Route | undefined {
+export function itemRouteOf({ routes }: ControllerMetadata, kind: ItemKind | 'get'): Route | undefined {
   const { method, path } = GENERATED_ROUTES[kind];
-  return [...routes].find((route) => route.method === method && route.path === path);
+  return [...routes.values()].find((route) => route.method === method && route.path === path);
 }
 
 /** The isolation fields of each kind of item that a handler accepts; empty if it accepts none. */
-export function isolationOfItems(
-  { definition, routes }: ControllerMetadata,
-  handler: string,
-): readonly IsolationFields[] {
-  const route = routes.get(handler);
+export function isolationOfItems(metadata: ControllerMetadata, handler: string): readonly IsolationFields[] {
+  const route = metadata.routes.get(handler);
   if (!isBatch(route)) return [];
   return ITEM_KINDS[route.handler]
-    .map((kind) => itemRouteOf(routes.values(), kind)?.action)
+    .map((kind) => itemRouteOf(metadata, kind)?.action)
     .filter((action) => action !== undefined)
-    .map((action) => definition.isolation[action]);
+    .map((action) => metadata.definition.isolation[action]);
 }
 
 function sharedFields([first = {}, ...others]: readonly IsolationFields[]): IsolationFields {
