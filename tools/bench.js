@@ -20,7 +20,8 @@ says how it measures. For Linux; elsewhere, CPU and memory are unknown.
   --seconds 3             how long each measurement takes, after a warm-up of 0.3 times that
   --connections 1,64      numbers of connections; each sends its next request after an answer
   --operations get,list   some of get, list, patch and create
-  --todos 100000          number of todos in the database`;
+  --todos 100000          number of todos in the database
+  --enhanced              also the service in an application with a guard and an interceptor for all routes`;
 
 const text = (value) => ({ type: 'string', default: value });
 const { values } = readArguments(USAGE, {
@@ -29,6 +30,7 @@ const { values } = readArguments(USAGE, {
   connections: text('1,64'),
   operations: text(Object.keys(OPERATIONS).join()),
   todos: text('100000'),
+  enhanced: { type: 'boolean', default: false },
 });
 const repeats = positive('repeats', values.repeats, { integer: true });
 const measuredMs = positive('seconds', values.seconds) * 1_000;
@@ -55,13 +57,20 @@ const installation = new Installation();
 const database = await openDatabase(installation);
 const servers = {};
 try {
-  const startService = () => installation.startService('inline', SERVICE);
+  const startService = (options) => installation.startService('inline', SERVICE, options);
   const service = await startService();
   console.error(`Storing ${todos} todos in ${database.name}`);
   const ids = await database.fill(service.url, todos);
   await stopProcess(service);
   const memory = {};
-  for (const [name, start] of Object.entries({ handwritten, service: startService })) {
+  const starts = {
+    handwritten,
+    service: () => startService(),
+    ...(values.enhanced && {
+      enhanced: () => startService({ port: undefined, program: ['tools/bench/enhanced.js'] }),
+    }),
+  };
+  for (const [name, start] of Object.entries(starts)) {
     const begun = performance.now();
     servers[name] = await start();
     memory[name] = { readyMs: performance.now() - begun };
@@ -69,7 +78,7 @@ try {
     memory[name].fresh = rssOf(servers[name]);
   }
   for (const [name, { url }] of Object.entries(servers)) await checkEquivalence(name, url, database, ids);
-  console.error('Both give equivalent answers');
+  console.error('All give equivalent answers');
   const cells = [];
   for (const operation of operations) {
     for (const clients of connections) cells.push(await cellOf(operation, clients, ids));
@@ -96,7 +105,7 @@ async function handwritten() {
 
 /** All repeats of an operation at a number of connections. The servers take turns, each time in another order. */
 async function cellOf(operation, clients, ids) {
-  const runs = { handwritten: [], service: [] };
+  const runs = Object.fromEntries(Object.keys(servers).map((name) => [name, []]));
   for (let repeat = -1; repeat < repeats; repeat++) {
     const names = repeat % 2 === 0 ? Object.keys(runs) : Object.keys(runs).reverse();
     for (const name of names) {
@@ -141,16 +150,17 @@ function report(cells, memory) {
   console.log(`This service, as a multiple of the hand-written: median (span), and its own value.\n`);
   console.log(`| Operation | Connections | ${names.join(' | ')} |\n| ${'--- | '.repeat(names.length + 2)}`);
   for (const { operation, clients, runs } of cells) {
-    const shown = names.map((name, i) => {
-      const ratios = runs.service.map((run, repeat) => run[name] / runs.handwritten[repeat][name]);
-      const [median, least, greatest] = [0.5, 0, 1].map((share) => digits(quantile(ratios, share)));
-      const own = quantile(
-        runs.service.map((run) => run[name]),
-        0.5,
-      );
-      return `${median} (${least} to ${greatest}), ${digits(own)} ${units[i]}`;
-    });
-    console.log(`| ${OPERATIONS[operation].title} | ${clients} | ${shown.join(' | ')} |`);
+    const { handwritten, ...services } = runs;
+    for (const [server, ownRuns] of Object.entries(services)) {
+      const shown = names.map((name, i) => {
+        const ratios = ownRuns.map((run, repeat) => run[name] / handwritten[repeat][name]);
+        const [median, least, greatest] = [0.5, 0, 1].map((share) => digits(quantile(ratios, share)));
+        const own = ownRuns.map((run) => run[name]);
+        return `${median} (${least} to ${greatest}), ${digits(quantile(own, 0.5))} ${units[i]}`;
+      });
+      const title = server === 'service' ? OPERATIONS[operation].title : `The same, ${server}`;
+      console.log(`| ${title} | ${clients} | ${shown.join(' | ')} |`);
+    }
   }
   for (const [name, { readyMs, fresh, loaded }] of Object.entries(memory))
     console.log(

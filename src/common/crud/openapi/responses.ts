@@ -61,11 +61,7 @@ export function takesKey({ body, consumes, method, reads }: Route): boolean {
 }
 
 /** What a route responds with, and what a batch takes. */
-export function exchangeOf(
-  route: Route,
-  metadata: ControllerMetadata,
-  classes: CrudClasses,
-): Exchange {
+export function exchangeOf(route: Route, metadata: ControllerMetadata, classes: CrudClasses): Exchange {
   const { definition } = metadata;
   const { kind, response } = route;
   if (kind === 'import') return importExchange(classes);
