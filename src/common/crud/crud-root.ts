@@ -184,7 +184,7 @@ export function checkedRoot(options: CrudRootOptions, method: 'forRoot' | 'forRo
 
 function checkDatabase(database: CrudRootOptions['database'], fail: Fail): void {
   if (database instanceof DatabaseServer) return;
-  const { uri, embeddedDir, memory, name }: Partial<Record<string, unknown>> = { ...database };
+  const { uri, embeddedDir, memory, name } = (database ?? {}) as Partial<Record<string, unknown>>;
   const given = [uri, embeddedDir, memory].filter((value) => value !== undefined);
   failIf(fail, 'database', {
     " must be one of { uri: 'mongodb://127.0.0.1:27017/shop' }, { embeddedDir: './data' } and { memory: true }, or connectionName that of a connection of MongooseModule.":

@@ -31,7 +31,7 @@ import type { Problem } from './problem-docs.js';
 declare module '../request/index.js' {
   interface RequestState {
     /** Why the request was rejected, for the log. */
-    problem?: { code: ProblemCode; limit?: RequestLimit; reason?: string };
+    crudProblem?: { code: ProblemCode; limit?: RequestLimit; reason?: string };
   }
 }
 
@@ -62,9 +62,9 @@ export function sendProblem(thrown: unknown, request: HttpRequest, reply: HttpRe
 
 /** The response that {@link sendProblem} sends, for code that replaces a response that is being sent. */
 export function problemResponse(thrown: unknown, request: HttpRequest) {
-  const error = toDomainError(thrown, request.platform ?? { bodyLimit: BODY_LIMIT });
+  const error = toDomainError(thrown, request.crudPlatform ?? { bodyLimit: BODY_LIMIT });
   const { status } = error;
-  request.problem = {
+  request.crudProblem = {
     code: error.code,
     ...(error instanceof TooManyRequestsError && { limit: error.limit }),
     ...(error instanceof InvalidTokenError && { reason: error.reason }),
@@ -160,15 +160,16 @@ export function featureError(exception: HttpException): DomainError {
   const [first] = errors;
   const text = [detail, message].find((one): one is string => typeof one === 'string' && one !== '');
   const isInvalid = first !== undefined && status === 400;
+  const shown = isInvalid ? 'VALIDATION_FAILED' : codeOf(code, exception.constructor.name, title);
   return new DomainError(
-    isInvalid ? 'VALIDATION_FAILED' : codeOf(code, exception.constructor.name, title),
+    shown,
     first ? errorMessages.validationFailed(errors.length, first.detail) : (text ?? title),
     {
       cause: exception,
       errors: first && errors,
       headers: headersOf(status, retryAfter),
       status,
-      title: isInvalid ? undefined : title,
+      title: shown === 'VALIDATION_FAILED' ? undefined : title,
     },
   );
 }

@@ -32,7 +32,7 @@ export function definitionOf(target: Type<object>, inWork: SchemasInWork = new M
   const definition: Record<string, unknown> = {};
   for (const name of namesOf(target)) {
     const field = fields.get(name);
-    const prop = own[name] ?? props.get(name);
+    const prop = props.has(name) ? (own[name] ?? props.get(name)) : undefined;
     if (field?.declaration) {
       definition[name] = prop ? merged(target, field, prop, inWork) : storeOf(field, inWork);
     } else if (prop) {

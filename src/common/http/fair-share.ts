@@ -12,7 +12,7 @@ export interface Owner {
 declare module '../request/index.js' {
   interface RequestState {
     /** Who the request counts for while its caller is not verified; set where load is limited. */
-    owner?: Owner;
+    crudOwner?: Owner;
   }
 }
 
@@ -21,7 +21,7 @@ const NETWORKS = 'networks';
 
 /** The owner of what a request takes: its tenant or, without a token, its network. */
 export function ownerOf(request: HttpRequest): Owner {
-  const { ip, owner } = request;
+  const { ip, crudOwner: owner } = request;
   const tenant = contextOf(request).caller?.tenant;
   return tenant === undefined && owner ? owner : ownerAt(ip, tenant);
 }
@@ -141,9 +141,9 @@ export class FairShare {
         else wait(piece);
       },
       resize: (to) => {
-        if (!piece) return;
-        use(piece.parties, to - piece.size);
-        piece.size = to;
+        if (piece && !piece.parties[2].waiting.has(piece)) use(piece.parties, to - size);
+        if (piece) piece.size = to;
+        size = to;
         this.runNext();
       },
       leave: () => {

@@ -86,9 +86,8 @@ export function findProvider<T>(app: INestApplicationContext, type: Type<T>): T 
 }
 
 async function finishRequests(app: NestFastifyApplication, giveUp: () => Promise<void>): Promise<void> {
-  await pause(NOTICE_MS);
   const { server } = app.getHttpAdapter().getInstance();
-  const cutOff = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  const cutOff = setTimeout(() => server.closeAllConnections(), NOTICE_MS + DRAIN_MS);
   await giveUp();
   await app.getHttpAdapter().close();
   await Promise.race([app.get(EntityEventPublisher, { strict: false }).drain(), pause(HOOKS_MS)]);
@@ -109,11 +108,16 @@ function trackConnections(server: Server): () => Promise<void> {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  // It accepts no more connections, closes each one with its next response, and then ends those that are idle.
+  // After the notice, it accepts no more connections, closes each one with its next response, and then ends those that are idle.
   return async () => {
+    const last = new Map<Socket, ServerResponse>();
+    server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) =>
+      last.set(socket, response),
+    );
+    await pause(NOTICE_MS);
     await stopListening(server);
     // The last one, since those behind it would get none.
-    for (const socket of sockets) endWith(lastUnfinished(socket));
+    for (const socket of sockets) endWith(last.get(socket) ?? lastUnfinished(socket));
     let requests = 0;
     server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
       requests += 1;

@@ -100,10 +100,11 @@ export interface OutputDefinition extends CrudOutputFunction<object> {
 }
 
 export function outputOf({ output }: AnyCrudOptions): OutputDefinition | undefined {
-  const form = output && longForm(output);
-  if (!form?.type) return form;
-  const names = fieldsOf(form.type).map(({ name }) => name);
-  return { ...form, fields: [...new Set(['_id', ...names, ...apiNamesOf(form.type)])] };
+  if (!output) return undefined;
+  const { type, from, hides } = longForm(output);
+  if (!type) return { from, hides };
+  const names = fieldsOf(type).map(({ name }) => name);
+  return { type, from, hides, fields: [...new Set(['_id', ...names, ...apiNamesOf(type)])] };
 }
 
 /** A class alone shows a copy of the record, and its other members hide nothing. */
@@ -123,9 +124,10 @@ export function presentBy({ fieldRules, output, presenter }: CrudDefinition): Pr
     return presented as Presented<object>;
   };
   if (!output) return shown;
+  const { fields, from } = output;
   return (record, caller) => {
-    const view = atOnce(output.from(shown(record, caller), caller));
-    const members = output.fields?.map((name) => [name, view[name] ?? undefined] as const);
+    const view = atOnce(from(shown(record, caller), caller));
+    const members = fields?.map((name) => [name, view[name] ?? undefined] as const);
     const declared = members?.filter(([, value]) => value !== undefined);
     return plain(declared ? Object.fromEntries(declared) : view) as Presented<object>;
   };

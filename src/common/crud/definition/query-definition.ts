@@ -270,7 +270,9 @@ export function checkReferred({ query, fail }: CrudDefinition, target: CrudDefin
 function requireSortable(path: string, definition: CrudDefinition): void {
   requireShown(path, 'query.sort', definition);
   const field = filterFieldOf(definition, path);
-  if (path === '_id' || !field || field.isList)
+  // Cursors compare values of one type only.
+  const isMixed = valueTypeAt(definition.schema, path)?.instance === 'Mixed';
+  if (path === '_id' || !field || field.isList || isMixed)
     definition.fail(`query.sort names "${path}", which has no order. Sort by a single value other than _id.`);
 }
 

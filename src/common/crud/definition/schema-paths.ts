@@ -166,7 +166,8 @@ export function isHidden(schema: Schema, path: string): boolean {
 
 /** Whether a schema has a path. Mongoose itself accepts positions in lists as well. */
 export function isDeclared(schema: Schema, path: string): boolean {
-  const isPosition = path.split('.').some((name) => /^\d+$/.test(name));
+  const [, ...inner] = path.split('.');
+  const isPosition = inner.some((name) => /^\d+$/.test(name));
   const type = schema.path(path) as SchemaType | undefined;
   return !isPosition && (type !== undefined || schema.pathType(path) === 'nested');
 }

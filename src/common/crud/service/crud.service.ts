@@ -148,12 +148,13 @@ export class CrudService<Entity extends object, Create extends object, Update ex
   async create(
     scope: TenantScope,
     input: CreateValues<Entity, Create>,
-    { validate = true }: WriteOptions = {},
+    { validate }: WriteOptions = {},
   ): Promise<Stored<Entity>> {
     const { access, definition, writes } = this.resource;
     // Before the body is looked at: a caller without a scope learns nothing about it.
     const isolationValues = access.isolationValues('create', scope);
-    const checked = validate ? await this.#checked(scope, input, definition.createReader, 'read') : input;
+    const isTrusted = validate === false;
+    const checked = isTrusted ? input : await this.#checked(scope, input, definition.createReader, 'read');
     await this.requireParent('create', scope);
     return writes.create(scope, checked, access.chosen(isolationValues, checked as Readonly<Fields>));
   }
@@ -168,11 +169,11 @@ export class CrudService<Entity extends object, Create extends object, Update ex
     scope: TenantScope,
     id: RecordId,
     changes: UpdateValues<Entity, Update>,
-    { validate = true, isUnread, ...options }: WriteOptions & ConditionalOptions & Unread = {},
+    { validate, isUnread, ...options }: WriteOptions & ConditionalOptions & Unread = {},
   ): Promise<Stored<Entity>> {
     const { resource } = this;
     const record = await this.#write('update', scope, id, options, async (filter) => {
-      const reader = validate ? await resource.readerOf(filter) : undefined;
+      const reader = validate === false ? undefined : await resource.readerOf(filter);
       const checked = reader ? await this.#checked(scope, changes, reader, 'readPatch') : changes;
       return resource.writes.patch(scope, filter, checked, isUnread);
     });

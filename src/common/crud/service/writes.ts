@@ -50,9 +50,12 @@ export class Writes<Entity extends object, Create extends object, Update extends
   async create(scope: TenantScope, input: Create, isolationValues: Fields): Promise<Stored<Entity>> {
     const { reservation } = scope.context;
     const insert = (id?: Types.ObjectId) => this.insert(scope, input, isolationValues, id);
-    if (!reservation) return insert();
-    const find = (id: Types.ObjectId) => this.find(scope, input, id);
-    return reservation.once(this.resource.definition.name, { find, insert });
+    const find = (id: Types.ObjectId) => this.find(scope, id);
+    const created = reservation
+      ? await reservation.once(this.resource.definition.name, { find, insert })
+      : await insert();
+    await this.announce('afterCreate', scope, ...created, () => ({ input }));
+    return created[0];
   }
 
   /**
@@ -61,7 +64,9 @@ export class Writes<Entity extends object, Create extends object, Update extends
    */
   async findEarlierCreate(scope: TenantScope, input: Create): Promise<Stored<Entity> | undefined> {
     const { name } = this.resource.definition;
-    return scope.context.reservation?.findFirst(name, (id) => this.find(scope, input, id));
+    const found = await scope.context.reservation?.findFirst(name, (id) => this.find(scope, id));
+    if (found) await this.announce('afterCreate', scope, ...found, () => ({ input }));
+    return found?.[0];
   }
 
   /** Changes the record that matches as planned, and runs the update hooks; undefined if none matches. */
@@ -196,20 +201,16 @@ export class Writes<Entity extends object, Create extends object, Update extends
     const onQueued = () => scope.context.writeTurn?.release();
     const insert = () => this.send(scope, () => store.insert(placed, { entry, onQueued }));
     // An audited write is ordered by its audit record, others by their insert; a second release does nothing.
-    const stored = await this.audited(scope, _id, entry, insert, onQueued);
-    await this.announce('afterCreate', scope, stored, entry, () => ({ input }));
-    return stored;
+    return [await this.audited(scope, _id, entry, insert, onQueued), entry] as const;
   }
 
-  /** The record that an earlier attempt of a keyed create has stored, after its hooks. */
-  private async find(scope: TenantScope, input: Create, _id: Types.ObjectId) {
+  /** The record that an earlier attempt of a keyed create has stored. */
+  private async find(scope: TenantScope, _id: Types.ObjectId) {
     const { access, definition, store } = this.resource;
     const stored = await store.findOne({ ...access.isolationValues('create', scope), _id });
     if (!stored) return undefined;
     const made = { id: _id, at: stored.createdAt };
-    const entry = entryOf(definition, scope.caller, 'create', Object.keys(stored), made);
-    await this.announce('afterCreate', scope, stored, entry, () => ({ input }));
-    return stored;
+    return [stored, entryOf(definition, scope.caller, 'create', Object.keys(stored), made)] as const;
   }
 
   /**
