@@ -16,6 +16,7 @@ import type { Model } from 'mongoose';
 import { CRUD_CONNECTION, Database, InstallationKey } from '../database/index.js';
 import { EntityEventPublisher } from '../events/index.js';
 import { IdempotencyModule } from '../idempotency/index.js';
+import type { HttpRequest } from '../request/index.js';
 import { AUDIT_MODEL } from './audit/audit-entry.js';
 import { AuditTrail } from './audit/audit-trail.js';
 import {
@@ -37,8 +38,8 @@ import { checkOverrides } from './options/check-options.js';
 import { failFor } from './options/checks.js';
 import type { CrudOptions } from './options/crud-options.js';
 import { readExpressBody } from './platform/express-body.js';
-import { handleExpressErrors } from './platform/express.js';
-import { bodyLimitOf, usePlatform } from './platform/platform.js';
+import { handleExpressErrors, ownerOfRoutes } from './platform/express.js';
+import { bodyLimitOf, configOf, usePlatform } from './platform/platform.js';
 import { SEARCH_CHECKPOINTS, searchable, SearchIndex, searchProvider } from './search/search-index.js';
 import { CrudResource, CrudRegistry } from './service/crud-resource.js';
 import { CrudService, serviceOptionsOf } from './service/crud.service.js';
@@ -68,6 +69,7 @@ export interface CrudOverrides {
 })
 class CrudRegistryModule implements NestModule, OnModuleInit, BeforeApplicationShutdown {
   private close = (): void => undefined;
+  private ownerOf?: ReturnType<typeof ownerOfRoutes>;
 
   constructor(
     private readonly host: HttpAdapterHost,
@@ -79,13 +81,16 @@ class CrudRegistryModule implements NestModule, OnModuleInit, BeforeApplicationS
   configure(consumer: MiddlewareConsumer): void {
     this.close = usePlatform(this.host.httpAdapter, this.moduleRef);
     const controllers = this.controllers().filter(hasRoutes);
-    if (this.isExpress && controllers.length > 0) consumer.apply(readExpressBody).forRoutes(...controllers);
+    if (!this.isExpress || controllers.length === 0) return;
+    const read: typeof readExpressBody = (request, response, next) =>
+      this.isOfResource(request) ? readExpressBody(request, response, next) : next();
+    consumer.apply(read).forRoutes(...controllers);
   }
 
   /** After the routes, and before Nest's own handler of errors. */
   onModuleInit(): void {
     if (!this.isExpress) return;
-    handleExpressErrors(this.host.httpAdapter.getInstance(), this.controllers(), hasRoutes);
+    handleExpressErrors(this.host.httpAdapter.getInstance(), (request) => this.isOfResource(request));
   }
 
   beforeApplicationShutdown(): void {
@@ -95,6 +100,13 @@ class CrudRegistryModule implements NestModule, OnModuleInit, BeforeApplicationS
   private get isExpress(): boolean {
     const { httpAdapter } = this.host as Partial<HttpAdapterHost>;
     return httpAdapter?.getType() === 'express';
+  }
+
+  private isOfResource(request: HttpRequest): boolean {
+    const prefix = configOf(this.moduleRef).getGlobalPrefix();
+    this.ownerOf ??= ownerOfRoutes(this.controllers(), prefix);
+    const owner = this.ownerOf(request);
+    return owner !== undefined && hasRoutes(owner);
   }
 
   private controllers(): Type<object>[] {

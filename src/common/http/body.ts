@@ -162,7 +162,7 @@ const LARGE = 16_384;
 declare module '../request/index.js' {
   interface RequestState {
     /** SHA-256 of the body's bytes as they arrived, if the request has an `Idempotency-Key` and a body. */
-    bodyHash?: string;
+    crudBodyHash?: string;
   }
 }
 
@@ -175,7 +175,7 @@ export async function readJson(
   const bytes = await readBody(payload, limit);
   if (bytes.length === 0) return undefined;
   if (request.headers['idempotency-key'] !== undefined)
-    request.bodyHash = createHash('sha256').update(bytes).digest('hex');
+    request.crudBodyHash = createHash('sha256').update(bytes).digest('hex');
   if (bytes.length >= LARGE) await nextTimeSlice();
   return parseJson(bytes);
 }

@@ -183,8 +183,8 @@ export class IdempotencyKeys {
 }
 
 /** SHA-256 of the body: of its bytes or, if a parser of the application has read them, of its value as JSON. */
-function bodyHashOf({ body, bodyHash }: HttpRequest): string {
-  if (bodyHash !== undefined || body === undefined) return bodyHash ?? '';
+function bodyHashOf({ body, crudBodyHash }: HttpRequest): string {
+  if (crudBodyHash !== undefined || body === undefined) return crudBodyHash ?? '';
   return createHash('sha256').update(JSON.stringify(body)).digest('hex');
 }
 

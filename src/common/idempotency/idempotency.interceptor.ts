@@ -62,7 +62,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const exchange = new IdempotentExchange(this.keys, outcome, request, reply, unstored, permitted);
     contextOf(request).exchange = exchange;
     // Responses and problems both pass through this just before they are sent.
-    request.platform.beforeSend(request, reply, (body) => exchange.settle(body));
+    request.crudPlatform.beforeSend(request, reply, (body) => exchange.settle(body));
     // The stored response replaces this one when it is sent, so nothing on the way can change it.
     if (!(outcome instanceof Reservation)) return of(undefined);
     contextOf(request).reservation = outcome;

@@ -162,7 +162,7 @@ export function isOfSameClaims({ claims }: Replay, request: HttpRequest): boolea
 /** Waits for a command only until the response is due. @throws DatabaseUnavailableError if it takes longer */
 export function inTime<T>(request: HttpRequest, reply: HttpResponse, command: Promise<T>): Promise<T> {
   // A response that has begun is in time already.
-  const elapsed = rawOf(reply).headersSent ? 0 : request.platform.elapsedMs(reply);
+  const elapsed = rawOf(reply).headersSent ? 0 : request.crudPlatform.elapsedMs(reply);
   const left = Math.max(COMMAND_AT_LEAST_MS, RESPOND_WITHIN_MS - elapsed);
   return withDeadline(command, left, () => new DatabaseUnavailableError());
 }

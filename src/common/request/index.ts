@@ -14,8 +14,6 @@ export interface Platform {
   readonly closing: AbortSignal;
   /** How long ago a request arrived, as far as it is known. Unit: milliseconds. */
   elapsedMs(response: HttpResponse): number;
-  /** Checks a body that was read before the route was known. */
-  checkBody?(request: HttpRequest): void;
   /** Lets a function see the body of a response before it is sent: it returns the one to send in its place. */
   beforeSend(request: HttpRequest, response: HttpResponse, settle: (body: unknown) => Promise<unknown>): void;
 }
@@ -27,7 +25,7 @@ export interface RequestContext {}
 /** What resources add to a request. */
 export interface RequestState {
   /** Undefined in an application without resources. */
-  readonly platform: Platform;
+  readonly crudPlatform: Platform;
   crudContext?: RequestContext;
 }
 
@@ -39,8 +37,10 @@ export function contextOf(request: RequestState): RequestContext {
 /** What a request asks for. */
 export interface RequestLine {
   readonly method: string;
-  /** Path and query, as sent. */
+  /** Path and query. */
   readonly url: string;
+  /** The same as sent, where Express has taken away the path of a mounted application. */
+  readonly originalUrl?: string;
 }
 
 /** What resources need of a request; requests of Express and of Fastify have it. */
@@ -70,9 +70,9 @@ declare module 'fastify' {
 }
 
 /** The path of a request's URL, without its query, which may be secret. */
-export function pathOf({ url }: Pick<RequestLine, 'url'>): string {
-  const end = url.indexOf('?');
-  return end === -1 ? url : url.slice(0, end);
+export function pathOf({ url, originalUrl = url }: Omit<RequestLine, 'method'>): string {
+  const end = originalUrl.indexOf('?');
+  return end === -1 ? originalUrl : originalUrl.slice(0, end);
 }
 
 /** The identifier of a request in the log: that of Fastify, of a logger, or a new one. */
@@ -95,8 +95,9 @@ export function isSent(response: HttpResponse): boolean {
   return (response as { sent?: boolean }).sent ?? rawOf(response).headersSent;
 }
 
-/** Calls a function when a response has been sent or given up. */
+/** Calls a function when a response has been sent or given up; at once if it has. */
 export function whenClosed(response: ServerResponse, action: () => void): void {
+  if (response.destroyed) return action();
   // The framework takes eleven listeners for a stream, and Node warns of a leak from there on.
   response.setMaxListeners(0).once('close', action);
 }

@@ -69,7 +69,7 @@ export async function useLoadControl(
   fastify.addHook('onRequest', async (request) => {
     if (!isControlled(request)) return;
     if (delay() > options.maxEventLoopDelayMs) throw new OverloadedError();
-    const owner = (request.owner = ownerAt(request.ip, tenants.of(request)));
+    const owner = (request.crudOwner = ownerAt(request.ip, tenants.of(request)));
     const slot = beginning.slotFor(owner);
     await new Promise<void>((begin) => slot.take(begin));
     setImmediate(() => slot.leave());
@@ -136,7 +136,7 @@ async function rateLimits(fastify: FastifyInstance, options: LoadOptions) {
   const limiter = (max: number, keyGenerator = ({ ip }: FastifyRequest) => ownerAt(ip).client) =>
     max === 0 ? undefined : fastify.createRateLimit({ max, keyGenerator });
   const perAddress = limiter(options.rateLimitAddress);
-  const perTenant = limiter(options.rateLimitTenant, ({ owner }) => owner?.client ?? '');
+  const perTenant = limiter(options.rateLimitTenant, ({ crudOwner }) => crudOwner?.client ?? '');
   const badTokens = limiter(options.rateLimitBadTokens);
   return {
     /** @throws TooManyRequestsError */

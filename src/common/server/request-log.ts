@@ -53,7 +53,7 @@ export function useRequestLog(fastify: FastifyInstance, metrics: Metrics, slots:
     done();
   });
   fastify.addHook('onResponse', (request, { statusCode: status, elapsedTime }, done) => {
-    const { is404, method, problem, routeOptions } = request;
+    const { is404, method, crudProblem: problem, routeOptions } = request;
     const ms = Math.round(elapsedTime * 10) / 10;
     request.log.info({ ...lineOf(request), status, ms, ...problem }, 'answered');
     if (problem && isRejection(status)) {

@@ -40,7 +40,11 @@ export function applyScope(request: HttpRequest, fields: IsolationFields): Tenan
   const context = contextOf(request);
   if (!context.caller) throw new Error('The TenantGuard did not run before the scope was applied.');
   const scope = scopeOfRequest(context.caller, request);
-  scope.valuesOf(fields);
+  const values = scope.valuesOf(fields);
+  // Callers whom the application identifies do not share the limits of their address.
+  const identity = Object.keys(fields).filter((field) => fields[field]?.identifies && field in values);
+  const client = JSON.stringify(identity.map((field) => values[field]));
+  if (identity.length > 0) request.crudOwner = { group: client, client };
   context.scope = scope;
   return scope;
 }

@@ -1,8 +1,10 @@
-import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
+import { type CallHandler, type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { Prop } from '@nestjs/mongoose';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import { delayWhen } from 'rxjs';
 import { fromRequest, IsIdentifier, type SignedInRequest } from '../../../src/index.js';
+import { eventually } from '../../support/eventually.js';
 import { PLATFORMS, useRunning } from '../../support/platforms.js';
 import { each } from '../../support/records.js';
 import { feature } from '../../support/resource.js';
@@ -18,6 +20,16 @@ class SessionGuard implements CanActivate {
   }
 }
 
+/** Holds responses back whose requests ask for it. */
+const held: (() => void)[] = [];
+const intercept = (context: ExecutionContext, next: CallHandler) => {
+  const { headers } = context.switchToHttp().getRequest<SignedInRequest>();
+  const isHeld = headers['x-held'] !== undefined;
+  return isHeld
+    ? next.handle().pipe(delayWhen(() => new Promise<void>((go) => held.push(go))))
+    : next.handle();
+};
+
 const bills = feature({
   name: 'bills',
   kept: { account: IsIdentifier(), closedAt: Prop({ type: Date }) },
@@ -32,7 +44,10 @@ const [ADA, BOB] = ['665f1c2ab7e3a90d4c8b00a1', '665f1c2ab7e3a90d4c8b00b2'];
 const of = (account: unknown) => ({ 'X-Session': JSON.stringify(account) });
 
 describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('an own session on %s', (platform) => {
-  const providers = [{ provide: APP_GUARD, useClass: SessionGuard }];
+  const providers = [
+    { provide: APP_GUARD, useClass: SessionGuard },
+    { provide: APP_INTERCEPTOR, useValue: { intercept } },
+  ];
   const running = useRunning(() => PLATFORMS[platform]({ imports: [bills], providers }), 'none of ours');
   const send: typeof running.send = (...request) => running.send(...request);
   const post = (text: string, headers: Record<string, string>) => send('POST', '/bills', { text }, headers);
@@ -53,6 +68,18 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('an own session 
     const textsOf = async (account: string) =>
       each((await send('GET', '/bills', undefined, of(account))).body, 'text');
     expect([await textsOf(ADA), await textsOf(BOB)]).toEqual([['rent'], ['y']]);
+  });
+
+  it('leaves lists to each account, whatever another one at the same address is reading', async () => {
+    const list = (account: string, headers = {}) =>
+      send('GET', '/bills', undefined, { ...of(account), ...headers });
+    const lists = Array.from({ length: 16 }, () => list(ADA, { 'X-Held': 'yes' }));
+    await eventually(() => {
+      expect(held).toHaveLength(16);
+    });
+    expect([(await list(ADA)).status, (await list(BOB)).status]).toEqual([429, 200]);
+    for (const go of held.splice(0)) go();
+    expect((await Promise.all(lists)).map(({ status }) => status)).toEqual(Array(16).fill(200));
   });
 
   it('keeps the answers to the keys of two accounts apart', async () => {

@@ -62,7 +62,7 @@ async function carryOutAtomically(
   let results: ItemResult[] = [];
   try {
     const scope = unrestrictedScope().with({ endsAt, reservation });
-    const committed = await items.request.platform.streamSlots.atomicBulk(items, () =>
+    const committed = await items.request.crudPlatform.streamSlots.atomicBulk(items, () =>
       service.atomically(scope, async ({ context }) => {
         results = await carryOut(operations, items.within(context.unit), service, failure);
         if (results.some(isFailed)) throw failure;
@@ -115,7 +115,7 @@ export async function carryOut(
   for (const run of runsOf(operations, independence(items.controller, service), unit ? Infinity : MAX_RUN)) {
     await nextTimeSlice();
     const endGroup = unit?.beginGroup();
-    const begun = await request.platform.streamSlots.carryOut(items, run, async (operation) => {
+    const begun = await request.crudPlatform.streamSlots.carryOut(items, run, async (operation) => {
       const turn = unit || operation.kind === 'create' ? nextTurn() : undefined;
       const result = one(operation, turn);
       if (!unit) return { result: await result };

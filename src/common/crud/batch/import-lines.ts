@@ -17,10 +17,10 @@ import { type Operation, operationFrom } from './operation.js';
  */
 export function importLines(items: Items, service: AnyService): StreamableFile {
   const { request, reply } = items;
-  const slot = request.platform.streamSlots.take('imports', request);
+  const slot = request.crudPlatform.streamSlots.take('imports', request);
   whenClosed(rawOf(reply), slot.leave);
   const body = (request.body ?? Readable.from([])) as Readable;
-  const { bodyLimit, closing } = request.platform;
+  const { bodyLimit, closing } = request.crudPlatform;
   const isCut = () => closing.aborted && !body.readableEnded;
   const lines = new LineReader(bodyLimit, isCut);
   async function* results(): AsyncGenerator<string, void, undefined> {

@@ -3,6 +3,7 @@ import { createParamDecorator, type ExecutionContext, RequestMethod, type Type }
 import { type DomainError, pathOf, type Problem, toProblem } from '../../errors/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, idOf, rawOf } from '../../request/index.js';
 import { metadataOf } from '../pipeline/plan.js';
+import { patternOf } from '../platform/sub-requests.js';
 import { GENERATED_ROUTES, itemRouteOf } from '../routes/routes.js';
 import type { UnitOfWork } from '../service/unit-of-work.js';
 import type { Operation } from './operation.js';
@@ -49,7 +50,7 @@ export class Items {
     // Code that each item runs through may listen for the end of the batch.
     for (const emitter of [rawOf(request), rawOf(reply)]) emitter.setMaxListeners(0);
     if (!(request.body instanceof Readable)) this.received(Number(request.headers['content-length'] ?? 0));
-    this.path = pathOf(request).replace(/\/[^/]+\/?$/, '');
+    this.path = parentOf(pathOf(request));
   }
 
   /** The same items as a part of a unit of work. */
@@ -65,15 +66,19 @@ export class Items {
     const route = itemRouteOf(metadataOf(controller), item.kind);
     if (!route) {
       const method = RequestMethod[GENERATED_ROUTES[item.kind].method];
-      return this.reject(request.platform.pathErrorOf({ method, url: path }), item);
+      return this.reject(request.crudPlatform.pathErrorOf({ method, url: path }), item);
     }
     const reservation = contextOf(request).reservation?.ofItem(number);
     const context = { writeTurn, unit, reservation };
-    const sent = { ...partsOf(item, request), path, context };
-    const { status, body } = await request.platform.subRequests.send(controller, route, sent, request, reply);
+    const pattern = [parentOf(patternOf(request)), route.path].filter(Boolean).join('/');
+    const sent = { ...partsOf(item, request), path, pattern, context };
+    const { subRequests } = request.crudPlatform;
+    const { status, body, location } = await subRequests.send(controller, route, sent, request, reply);
     const { _id, code } = (body ?? {}) as { _id?: unknown; code?: unknown };
     if (status >= 400 && typeof code === 'string') return body as Problem;
-    return { status, ...(item.kind === 'create' && typeof _id === 'string' && { _id }) };
+    // Where an interceptor has changed the body, the header names the record.
+    const created = _id ?? location?.split('/').at(-1);
+    return { status, ...(item.kind === 'create' && typeof created === 'string' && { _id: created }) };
   }
 
   /** Counts a part of the request. */
@@ -100,6 +105,11 @@ export class Items {
     // Through bytes and back: a lone surrogate cannot be encoded in a URL.
     return `${this.path}/${encodeURIComponent(Buffer.from(item.id.slice(0, MAX_ID)).toString())}`;
   }
+}
+
+/** A path without its last segment. */
+function parentOf(path: string): string {
+  return path.replace(/\/[^/]+\/?$/, '');
 }
 
 /** What an item says in the path, headers and body of a request of its own. */

@@ -61,7 +61,8 @@ export class CrudInterceptor extends IdempotencyInterceptor {
     checkQuery(request, context.getHandler());
     const error = bodyError(request, bodyFormatOf(context.getHandler()));
     if (error) throw error;
-    request.platform.checkBody?.(request);
+    const { unreadable } = contextOf(request);
+    if (unreadable) throw unreadable;
     const scope = applyScope(request, isolationOf(context));
     const { guardCheck, unit } = scope.context;
     if (guardCheck) {
@@ -165,7 +166,7 @@ async function readTexts({ readHeaders, readQuery: reader, request }: Call): Pro
 /** The record that an earlier request with the same key has created, even if the create would be rejected now. */
 async function recordOfEarlierAttempt(error: unknown, call: Call): Promise<unknown> {
   const { request, resource, route, scope } = call;
-  const isClientError = toDomainError(error, request.platform).status < 500;
+  const isClientError = toDomainError(error, request.crudPlatform).status < 500;
   if (!isClientError || route?.kind !== 'create') throw error;
   const record = await resource.writes.findEarlierCreate(scope, request.body as object);
   if (!record) throw error;

@@ -88,9 +88,18 @@ export async function streamRecords(
   return stream;
 }
 
+/** A response that is made while it is sent. */
+class StreamedResponse extends StreamableFile {
+  toJSON(): never {
+    throw new Error(
+      'An interceptor has put a response that is a stream into another value. Let it return each StreamableFile as it is.',
+    );
+  }
+}
+
 /** A file whose error is a problem: Express asks the file what to do about one, and that of Nest sends a text. */
 export function fileOf(body: Readable, type: string, { request, reply }: BatchRequest): StreamableFile {
-  const file = new StreamableFile(body, { type });
+  const file = new StreamedResponse(body, { type });
   return file.setErrorHandler((error) => sendProblem(error, request, reply));
 }
 
@@ -105,7 +114,7 @@ export function streamJsonArray<T>(
   request: HttpRequest,
 ): Promise<Readable> {
   const shown = inBatches(records, (batch) => batch.map(present));
-  return streamRecords(shown, JSON_ARRAY, request.platform.streamSlots.take('lists', request));
+  return streamRecords(shown, JSON_ARRAY, request.crudPlatform.streamSlots.take('lists', request));
 }
 
 /** Maps records in batches as they are read, holding no more than one batch at a time. */

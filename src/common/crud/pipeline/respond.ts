@@ -96,7 +96,7 @@ async function list(result: unknown, call: Call): Promise<unknown> {
   const results = await showAll(records, call);
   const isJson = framing === JSON_ARRAY;
   if (isJson && !isStreamed) return { results, ...rest };
-  const slot = (isStreamed && scope.context.pageSlot) || request.platform.streamSlots.pageSlot(request);
+  const slot = (isStreamed && scope.context.pageSlot) || request.crudPlatform.streamSlots.pageSlot(request);
   return file(Readable.from(results), call, isJson ? pageFraming(rest) : framing, slot);
 }
 
@@ -171,9 +171,12 @@ async function file(
   records: AsyncIterable<object>,
   call: Call,
   framing: Framing,
-  slot: Slot = call.request.platform.streamSlots.take('lists', call.request),
+  slot: Slot = call.request.crudPlatform.streamSlots.take('lists', call.request),
 ): Promise<StreamableFile> {
-  return fileOf(await streamRecords(records, framing, slot), `${framing.type}; charset=utf-8`, call);
+  const body = await streamRecords(records, framing, slot);
+  // An interceptor may send something else in its place.
+  whenClosed(rawOf(call.reply), () => body.destroy());
+  return fileOf(body, `${framing.type}; charset=utf-8`, call);
 }
 
 /** The response of your own route: records are shown as everywhere else, other values as JSON carries them. */
@@ -263,8 +266,7 @@ export async function reservePage(
 ): Promise<void> {
   const bytes = limit * (sizes.get(definition) ?? FIRST_GUESS);
   if (bytes <= SMALL) return;
-  const slot = await request.platform.streamSlots.largePage({ request, reply }, bytes);
-  if (rawOf(reply).destroyed) slot.leave();
+  const slot = await request.crudPlatform.streamSlots.largePage({ request, reply }, bytes);
   whenClosed(rawOf(reply), () => slot.leave());
   scope.context.pageSlot = slot;
 }

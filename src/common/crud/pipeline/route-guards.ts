@@ -22,8 +22,8 @@ type Params = Readonly<Record<string, string>>;
 const CLOSED: SubResponse = { status: 403, body: 'Forbidden resource' };
 
 /** Whether anything but the generator's own guard decides who may use a route. */
-export function isGuarded(controller: Type<object>, route: Route, { platform }: HttpRequest): boolean {
-  return platform.hasGlobalEnhancers() || hasGuards(controller, route);
+export function isGuarded(controller: Type<object>, route: Route, { crudPlatform }: HttpRequest): boolean {
+  return crudPlatform.hasGlobalEnhancers() || hasGuards(controller, route);
 }
 
 function hasGuards(controller: Type<object>, { handler }: Route): boolean {
@@ -58,7 +58,7 @@ export async function rejectionOf(
     body: route.body === undefined ? undefined : (body ?? {}),
     context: { guardCheck },
   };
-  const response = await request.platform.subRequests.send(controller, route, sent, request, reply);
+  const response = await request.crudPlatform.subRequests.send(controller, route, sent, request, reply);
   if (guardCheck.isPassed) return undefined;
   // A filter may have turned the rejection into something else.
   return response.status < 400 ? CLOSED : response;

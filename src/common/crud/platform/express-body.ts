@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   bodyError,
   checkHarmless,
@@ -12,58 +12,45 @@ import {
 } from '../../http/index.js';
 import { contextOf, type HttpRequest, type HttpResponse, rawOf, whenClosed } from '../../request/index.js';
 
-/** Reads the bodies that no parser of the application has read. What is wrong with them is said once the route is known. */
+/** Reads the bodies of a resource that no parser of the application has read as JSON. What is wrong with them is said later. */
 export function readExpressBody(request: HttpRequest, response: HttpResponse, next: () => void): void {
   const [message, raw] = [rawOf(request), rawOf(response)];
-  const { bodyLimit, closing } = request.platform;
-  whenClosed(raw, () => discardRest(message, request.body, closing));
-  if (request.method !== 'GET') omitWeakTag(request, raw);
-  const isLines = hasLines(request);
-  if (!hasBody(request) || message.readableDidRead || bodyError(request, isLines ? 'lines' : undefined))
-    return next();
-  const body = isLines ? streamBody(message) : readJson(request, message, bodyLimit);
-  void Promise.resolve(body)
-    .then(
-      (value) => (request.body = value),
-      (error: Error) => (contextOf(request).unreadable = error),
-    )
-    .then(() => next());
+  whenClosed(raw, () => discardRest(message, request.body, request.crudPlatform.closing));
+  if (request.method !== 'GET') omitWeakTag(raw);
+  // A parser makes an object of an empty body.
+  if (!hasBody(request)) request.body = undefined;
+  readBody(request, message)
+    .catch((error: Error) => (contextOf(request).unreadable = error))
+    .finally(next);
+}
+
+async function readBody(request: HttpRequest, message: IncomingMessage): Promise<void> {
+  const { body, crudPlatform, headers } = request;
+  const isLines = (headers['content-type'] ?? '').toLowerCase().startsWith(NDJSON_TYPE);
+  if (!hasBody(request) || bodyError(request, isLines ? 'lines' : undefined)) return;
+  const isRead = message.readableDidRead;
+  if (isLines) {
+    request.body = isRead ? linesOf(body) : streamBody(message);
+    return;
+  }
+  const isText = typeof body === 'string' || Buffer.isBuffer(body);
+  if (!isRead) request.body = await readJson(request, message, crudPlatform.bodyLimit);
+  else if (isText) request.body = parseJson(Buffer.from(body));
+  checkHarmless(request.body);
 }
 
 declare module '../../request/index.js' {
   interface RequestContext {
-    /** What is wrong with a body that was read before the route was known. */
+    /** What is wrong with the body, said after guards and middleware of the application. */
     unreadable?: Error;
   }
 }
 
-function hasLines({ headers }: HttpRequest): boolean {
-  return (headers['content-type'] ?? '').toLowerCase().startsWith(NDJSON_TYPE);
-}
-
-/** Checks the body of a request to a resource, whoever has read it. */
-export function checkBody(request: HttpRequest): void {
-  // A request inside another one has a body that is checked.
-  if ((rawOf(request) as object) !== request) return;
-  const { unreadable } = contextOf(request);
-  if (unreadable) throw unreadable;
-  const { body } = request;
-  // A parser makes an object of an empty body.
-  if (!hasBody(request)) request.body = undefined;
-  else if (hasLines(request)) request.body = linesOf(body);
-  // A route of one's own may take other types.
-  else if (!bodyError(request, undefined)) {
-    const isText = typeof body === 'string' || Buffer.isBuffer(body);
-    checkHarmless((request.body = isText ? parseJson(Buffer.from(body)) : body));
-  }
-}
-
 /** Express tags what it sends by its bytes. The response to a write is no representation that a condition may name. */
-function omitWeakTag(request: HttpRequest, response: ServerResponse): void {
+function omitWeakTag(response: ServerResponse): void {
   const { writeHead } = response;
   response.writeHead = (...head: unknown[]) => {
-    const isOfResource = request.crudContext ?? request.problem;
-    if (isOfResource && String(response.getHeader('ETag')).startsWith('W/')) response.removeHeader('ETag');
+    if (String(response.getHeader('ETag')).startsWith('W/')) response.removeHeader('ETag');
     return Reflect.apply(writeHead, response, head);
   };
 }

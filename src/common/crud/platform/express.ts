@@ -5,7 +5,6 @@ import { MetadataScanner } from '@nestjs/core';
 import { PathNotFoundError, pathOf, sendProblem, serverRejection } from '../../errors/index.js';
 import { StreamSlots } from '../../http/index.js';
 import { type HttpRequest, type HttpResponse, type Platform, rawOf } from '../../request/index.js';
-import { checkBody } from './express-body.js';
 import type { PlatformParts } from './platform.js';
 
 type Next = (error?: unknown) => void;
@@ -27,33 +26,37 @@ export function useExpress(app: ExpressApp, parts: PlatformParts): void {
     streamSlots: new StreamSlots(),
     pathErrorOf: () => new PathNotFoundError(),
     elapsedMs: () => 0,
-    checkBody,
     beforeSend: (_request, response, settle) => holdBack(rawOf(response), settle),
   };
-  Object.defineProperty(app.request, 'platform', { get: () => platform, configurable: true });
+  Object.defineProperty(app.request, 'crudPlatform', { get: () => platform, configurable: true });
 }
 
-/**
- * Gives what the application's own parser rejects the format of all errors, for requests to the routes of resources.
- *
- * @param controllers of the application, in the order of their routes
- */
-export function handleExpressErrors(
-  app: ExpressApp,
-  controllers: readonly Type<object>[],
-  isOfResource: (controller: Type<object>) => boolean,
-): void {
-  // A path that ends like those of several routes is that of the longest one.
-  const routes = controllers.flatMap(routesOf).toSorted((a, b) => b.literals - a.literals);
+/** Gives what the application's own parser rejects the format of all errors, for requests to the routes of resources. */
+export function handleExpressErrors(app: ExpressApp, isOfResource: (request: HttpRequest) => boolean): void {
   app.use((error, request, response, next) => {
     const { status, errno, type, limit } = error as ParserError;
     const isOfParser = (type ?? errno) !== undefined && typeof status === 'number' && status < 500;
-    const route = routes.find(
-      ({ method, parts }) => method === request.method && endsLike(pathOf(request), parts),
-    );
-    if (!isOfParser || !route || !isOfResource(route.controller)) return next(error);
+    if (!isOfParser || !isOfResource(request)) return next(error);
     sendProblem(serverRejection(status, error, limit), request, response);
   });
+}
+
+/**
+ * Tells whose route a request will take, before Express looks for it.
+ *
+ * @param controllers of the application, in the order of their routes
+ * @param prefix of all their paths
+ */
+export function ownerOfRoutes(controllers: readonly Type<object>[], prefix: string) {
+  // A path that ends like those of several routes is that of the longest one.
+  const routes = controllers.flatMap(routesOf).toSorted((a, b) => b.literals - a.literals);
+  const before = `/${partsOf(prefix).join('/')}/`;
+  return (request: HttpRequest): Type<object> | undefined => {
+    const path = pathOf(request);
+    const parts = partsOf(path.startsWith(before) ? path.slice(before.length) : path);
+    return routes.find((route) => route.method === request.method && endsLike(parts, route.parts))
+      ?.controller;
+  };
 }
 
 /** The routes of a controller, below everything that the application puts before it. */
@@ -67,17 +70,23 @@ function routesOf(controller: Type<object>) {
     if (method === undefined) return [];
     return pathsOf(controller).flatMap((base) =>
       pathsOf(handler).map((path) => {
-        const parts = `${base}/${path}`.split('/').filter((part) => part !== '');
+        const parts = partsOf(`${base}/${path}`);
         return { controller, method, parts, literals: parts.filter((part) => !part.startsWith(':')).length };
       }),
     );
   });
 }
 
-/** Whether a path ends like the parts of a pattern such as `/todos/:id`, as Express compares them unless told otherwise. */
-function endsLike(path: string, pattern: readonly string[]): boolean {
-  const parts = path.toLowerCase().replace(/\/$/, '').split('/').slice(-pattern.length);
-  return pattern.every((name, i) => name.startsWith(':') || name.toLowerCase() === parts[i]);
+function partsOf(path: string): string[] {
+  return path.split('/').filter((part) => part !== '');
+}
+
+/** Whether a path ends like a pattern such as `/todos/:id`, as Express compares them unless told otherwise. */
+function endsLike(path: readonly string[], pattern: readonly string[]): boolean {
+  const end = path.slice(-pattern.length);
+  const isSame = (name: string, i: number) =>
+    name.startsWith(':') || name.toLowerCase() === end[i]?.toLowerCase();
+  return pattern.length > 0 && end.length === pattern.length && pattern.every(isSame);
 }
 
 /** Holds a response back until its body is known as a whole and settled. */

@@ -16,7 +16,7 @@ import type { PlatformParts } from './platform.js';
 declare module 'fastify' {
   interface FastifyRequest {
     /** See {@link Platform.beforeSend}. */
-    settleBody?: (body: unknown) => Promise<unknown>;
+    crudSettleBody?: (body: unknown) => Promise<unknown>;
   }
 }
 
@@ -30,13 +30,13 @@ export function useFastify(fastify: FastifyInstance, parts: PlatformParts, close
     pathErrorOf: isOurs ? fastify.pathErrorOf : () => new PathNotFoundError(),
     elapsedMs: (response) => (response as FastifyReply).elapsedTime,
     beforeSend: (request, _response, settle) => {
-      (request as FastifyRequest).settleBody = settle;
+      (request as FastifyRequest).crudSettleBody = settle;
     },
   };
-  fastify.decorateRequest('platform', { getter: () => platform });
-  fastify.addHook('onSend', ({ settleBody }, _reply, body, done) => {
-    if (!settleBody) return done(null, body);
-    settleBody(body).then((settled) => done(null, settled), done);
+  fastify.decorateRequest('crudPlatform', { getter: () => platform });
+  fastify.addHook('onSend', ({ crudSettleBody }, _reply, body, done) => {
+    if (!crudSettleBody) return done(null, body);
+    crudSettleBody(body).then((settled) => done(null, settled), done);
   });
   readBodies(fastify, isOurs);
   // Otherwise, the server closes the connection.

@@ -16,6 +16,8 @@ import type { Route } from '../routes/routes.js';
 /** A request inside another one, such as an item of a batch. */
 export interface SubRequest {
   readonly path: string;
+  /** Path of its route, for guards that decide by it. @default its path */
+  readonly pattern?: string;
   readonly params: Readonly<Record<string, string>>;
   /** Headers in addition to those that it shares with the request around it. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -28,6 +30,8 @@ export interface SubRequest {
 export interface SubResponse {
   readonly status: number;
   readonly body: unknown;
+  /** Its header `Location`. */
+  readonly location?: string;
 }
 
 type Run = (request: HttpRequest, response: HttpResponse) => Promise<unknown>;
@@ -69,7 +73,11 @@ export class SubRequests {
       // Nest also throws what a filter has answered.
       if (!response.sent) sendProblem(error, request, response);
     }
-    return { status: response.statusCode, body: response.body };
+    return {
+      status: response.statusCode,
+      body: response.body,
+      location: response.getHeader('location') as string | undefined,
+    };
   }
 
   /** The function that runs a method; for a controller that Nest makes for each request, a new one. */
@@ -121,15 +129,30 @@ const OWN_HEADERS = new Set([
   ...['if-match', 'if-none-match', 'prefer', 'transfer-encoding'],
 ]);
 
+/** What Express and Fastify tell of the route of a request. */
+interface RoutedRequest {
+  readonly route?: { readonly path: string };
+  readonly routeOptions?: { readonly url?: string };
+}
+
+/** The path of a request's route, with everything that the application puts before it. */
+export function patternOf(request: HttpRequest): string {
+  const { route, routeOptions } = request as RoutedRequest;
+  return routeOptions?.url ?? route?.path ?? '';
+}
+
 /** A request that has members of its own, and all others from the one around it. */
 function requestWithin(around: HttpRequest, method: string, sub: SubRequest): HttpRequest {
-  const { path, headers, context, ...own } = sub;
+  const { path, pattern = path, headers, context, ...own } = sub;
+  const { routeOptions } = around as RoutedRequest;
   const shared = Object.entries(around.headers).filter(([name]) => !OWN_HEADERS.has(name));
   return within(around, {
     ...own,
     method,
     url: path,
     originalUrl: path,
+    route: { path: pattern },
+    routeOptions: routeOptions && { ...routeOptions, method, url: pattern },
     query: {},
     headers: { ...Object.fromEntries(shared), ...headers },
     id: idOf(around),

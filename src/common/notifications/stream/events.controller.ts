@@ -96,7 +96,7 @@ export class EventsController {
       expires: expiryOf(caller.claims),
       lastEventId: lastEventId || undefined,
       types: this.typesOf(request),
-      closing: request.platform.closing,
+      closing: request.crudPlatform.closing,
     };
     await this.streams.open(stream, reply);
   }
