@@ -10,6 +10,10 @@ const measured = {
   'files of src': filesOf('src', '.ts').length,
   'lines of src': linesOf(filesOf('src', '.ts')),
   'names that the generator exports': namesOf('src/common/crud/index.ts'),
+  'names that the package exports': namesOf('src/index.ts'),
+  'private seams': readFileSync('docs/architecture.md', 'utf8')
+    .split('## Seams')[1]
+    .match(/^\| \[/gm).length,
   'lines of test': linesOf([...filesOf('test', '.ts'), ...filesOf('test', '.js')]),
   'lines of scripts and tools': linesOf([...filesOf('scripts', '.js'), ...filesOf('tools', '.js')]),
   'npm scripts': Object.keys(JSON.parse(readFileSync('package.json', 'utf8')).scripts).length,
