@@ -54,10 +54,7 @@ function expectToStart(variables: Variables, verifiesTokens: boolean): void {
   expect(readEnvironment(all, { verifiesTokens })).toMatchObject(expected);
 }
 
-/**
- * What the documents have against the types of Kubernetes: unknown kinds and fields, missing fields, and values of other
- * types, each with the line as JSON. The types are made from Kubernetes' own OpenAPI document.
- */
+/** The lines of documents that do not fit the types of Kubernetes, which are made from its own OpenAPI document, and why. */
 function typeProblems(documents: Manifest[]): string[] {
   const options: ts.CompilerOptions = {
     ...{ strict: true, noEmit: true, skipLibCheck: true, lib: ['lib.es5.d.ts'], types: [] },

@@ -115,10 +115,7 @@ function faultOf({ instancePath, message = '', params: { additionalProperty: nam
   return `data${instancePath} ${message}${name === undefined ? '' : ` ("${name}")`}`;
 }
 
-/**
- * The parameters of a query string, each with its schema, undefined where the document has none, and its value in
- * every type that its text may mean.
- */
+/** The parameters of a query string, each with its schema, if any, and its value in every type that its text may mean. */
 function sentParameters(query: string, documented: readonly ParameterObject[]) {
   const parameters = documented.filter((parameter) => parameter.in === 'query');
   return [...new URLSearchParams(query)].map(([name, text]) => {

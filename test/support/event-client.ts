@@ -16,10 +16,7 @@ export interface StreamAsked {
   headers?: Record<string, string>;
 }
 
-/**
- * One connection to `GET /events`, read by the rules of the standard
- * (https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation).
- */
+/** One connection to `GET /events`, read by the rules of https://html.spec.whatwg.org/multipage/server-sent-events.html. */
 export class EventClient {
   readonly events: ReceivedEvent[] = [];
   readonly comments: string[] = [];

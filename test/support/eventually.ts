@@ -1,10 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/**
- * Repeats an assertion until it holds, for what happens in the background; fails with its last error.
- *
- * @param withinMs long enough for a machine that is busy with other tests, unless the time itself matters
- */
+/** Repeats an assertion until it holds, long enough for a busy machine by default; fails with its last error. */
 export async function eventually<T>(assertion: () => T | Promise<T>, withinMs = 30_000): Promise<T> {
   const deadline = Date.now() + withinMs;
   for (;;) {

@@ -129,10 +129,7 @@ class InvoicesController extends CrudController(invoices) {
 }
 
 const plain = [people, riddles, drafts, diaries, cases];
-/**
- * Starts a service in which cases refer to records that guards protect in every way, and with archives whose updates and
- * deletes they protect.
- */
+/** Starts a service in which cases refer to guarded records, and with archives whose updates and deletes are guarded. */
 export const createGuardedApp = () =>
   createResourceApp(
     CrudModule.forFeature(dossiers, { providers: [AdminGuard] }),

@@ -30,12 +30,7 @@ export function useDatabase(): { uri: string; database: mongo.Db } {
   return { uri, database: client.db() };
 }
 
-/**
- * Starts a database for tests whose transactions are long: in the embedded one, which tests share, they keep all others
- * waiting. A MongoDB is shared.
- *
- * @returns ends it
- */
+/** A database for long transactions, for which others would wait in the embedded one that tests share. @returns ends it */
 export async function separateMongodb(): Promise<() => Promise<void>> {
   const shared = process.env.MONGODB_URI;
   if (!process.env.TESTS_ARE_EMBEDDED) return () => Promise.resolve();

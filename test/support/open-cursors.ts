@@ -10,10 +10,7 @@ interface CursorReply {
   cursor?: { id: unknown; firstBatch?: unknown[]; nextBatch?: unknown[] };
 }
 
-/**
- * The cursors that the server holds open for the service, by their ids, with the number of records that each has given:
- * kept up from what the server acknowledges to the service's driver.
- */
+/** How many records each open cursor has given, by its id, as the server acknowledges to the service's driver. */
 export function watchCursors(app: TestApp): ReadonlyMap<string, number> {
   const open = new Map<string, number>();
   const client = app.connection.getClient();
@@ -33,11 +30,7 @@ export function watchCursors(app: TestApp): ReadonlyMap<string, number> {
   return open;
 }
 
-/**
- * A function that sends a GET of which no more is read than a test asks for; the requests of a test end with it.
- *
- * @returns the response, and what ends all requests so far
- */
+/** Sends GETs of which no more is read than a test asks for, and ends all so far; they end with the test, too. */
 export function useUnhurriedReaders(app: TestApp) {
   const open: ClientRequest[] = [];
   const endAll = () => open.splice(0).forEach((sent) => sent.destroy());

@@ -153,11 +153,7 @@ export const PLATFORMS: Platforms & Record<'Express' | 'Fastify' | 'createCrudAp
   createCrudApp: (more) => createCrudApp(ShopModule.of(more), { logLevel: 'silent' }),
 };
 
-/**
- * Compares every answer of an application that listens, whoever asks, with its document.
- *
- * @returns ends it
- */
+/** Compares every answer of an application that listens, whoever asks, with its document. @returns ends it */
 export async function compareAnswers(app: INestApplication, document: object): Promise<() => void> {
   const [url, known, real] = [await app.getUrl(), ApiDocument.of(JSON.stringify(document)), globalThis.fetch];
   globalThis.fetch = async (target, init) => {

@@ -7,11 +7,7 @@ const SOURCES =
   'package.json nest-cli.json .swcrc tsconfig.json tsconfig.build.json scripts public src'.split(' ');
 const LIBRARY = 'libs/embedded-mongodb';
 
-/**
- * A copy of the project in a folder for temporary files as a fresh clone has it: installed, with nothing built.
- *
- * @param more files and folders that it also has
- */
+/** A temporary copy of the project, and of more files, as a fresh clone has it: installed, with nothing built. */
 export function useProjectCopy(...more: string[]): { path: string } {
   const copy = { path: '' };
   beforeAll(() => {

@@ -16,10 +16,7 @@ const COMMANDS = ['find', 'aggregate', 'count', 'distinct', 'findAndModify', 'up
 /** Parts of an explanation that repeat the question, or show plans that were not chosen. */
 const NOT_PLANS = new Set(['command', 'parsedQuery', 'rejectedPlans', '$clusterTime']);
 
-/**
- * Runs a function and explains every command that the service sent to a collection meanwhile: caught from its driver
- * exactly as it was sent, then handed to `explain`.
- */
+/** Runs a function and has every command to a collection explained that the service sent meanwhile. */
 export async function plansOf(
   app: TestApp,
   collection: string,

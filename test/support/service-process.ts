@@ -65,12 +65,7 @@ export class ServiceProcess {
     this.exit = closed.then(([code]) => ({ code, stdout: this.stdout, stderr: this.stderr }));
   }
 
-  /**
-   * Starts `node dist/<entry>`.
-   *
-   * @param limit Of `ulimit`: `-f 512` lets no file grow beyond 512 blocks, as on a full disk.
-   * @param cwd Folder that it runs in. @default the one of the project
-   */
+  /** Starts Node. @param limit of `ulimit`: `-f 512` lets no file grow beyond 512 blocks @param cwd where it runs */
   static spawn(env: Variables, args = ['dist/bundle/main.js'], limit?: string, cwd?: string): ServiceProcess {
     const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
     const limited = limit === undefined ? [] : ['sh', '-c', `ulimit ${limit}; exec "$@"`, 'sh'];

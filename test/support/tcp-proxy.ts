@@ -1,10 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/**
- * How the proxy treats its connections: `pass` forwards every byte, `hold` keeps what the service sends until the next
- * `pass`, `hang` accepts and swallows, `refuse` closes what is open and accepts nothing.
- */
+/** `hold` keeps what the service sends until the next `pass`, `hang` swallows it, `refuse` also closes what is open. */
 export type ProxyMode = 'pass' | 'hold' | 'hang' | 'refuse';
 
 /** Stands between a service and its database, to fail as a network or a database does. */

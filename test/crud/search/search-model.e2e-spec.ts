@@ -10,10 +10,7 @@ const SEED = Number(process.env.SEARCH_SEED ?? 20_261_121);
 const ROUNDS = Number(process.env.SEARCH_ROUNDS ?? 20);
 const FIELDS = ['name', 'notes', 'labels', 'box', 'steps'] as const;
 
-/**
- * Words, each in spellings that differ in case, accents and normal form alone. The model knows a word by its place in this
- * list and never looks at the letters.
- */
+/** Words in spellings that differ in case, accents and normal form alone; the model knows their places, not their letters. */
 const SPELLINGS: readonly (readonly string[])[] = [
   ['tea', 'Tea', 'TEA', 't\u00e9a', 'te\u0301a'],
   ['teas', 'TEAS'],

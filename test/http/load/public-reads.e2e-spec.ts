@@ -12,10 +12,7 @@ const RECORDS = 100;
 /** A whole list streams the same records: somewhat more work for each. */
 const TOLERANCE = 1.5;
 
-/**
- * What requests cost, in counts that are the same on every machine: calls of JavaScript functions, characters of
- * JSON that are made natively, and files and compressions that are begun outside of JavaScript.
- */
+/** Counts that are the same on every machine: JavaScript calls, characters of JSON, and files and compressions begun. */
 type Cost = Record<'calls' | 'json' | 'native', number>;
 
 /** Every path with a GET, from the tree that Fastify prints. */

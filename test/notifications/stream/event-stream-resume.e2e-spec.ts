@@ -16,10 +16,7 @@ const FOLLOWERS = 15;
 const ROUNDS = 10;
 const WITHIN_MS = 60_000;
 
-/**
- * A client that leaves at random moments and resumes: it must have every event of its tenant after the beginning, once, and
- * in order.
- */
+/** A client that leaves at random moments and resumes. */
 class RestlessFollower {
   readonly ids: string[] = [];
   connections = 0;

@@ -40,12 +40,7 @@ export interface Surface {
 
 export type Stored = Readonly<Record<string, unknown>>;
 
-/**
- * What a resource lets clients ask for, by its options.
- *
- * @param input the fields that clients write, a `!` after those that a create must have; the first one is a text
- * @param shown further fields of its answers
- */
+/** What a resource lets clients ask for. @param input as `Surface.input`, a text first @param shown further fields of answers */
 export function surfaceOf(options: CrudOptions<Made, Made>, input: string, shown = ''): Surface {
   const { name, path = name, query = {}, references = {}, archive } = options;
   const [filter, refer] = [query.filter ?? [], Object.keys(references)];

@@ -24,10 +24,7 @@ const UNSEEN = ['eve', 'mallory'];
 /** What everybody may read: others cannot write it without a trace. */
 const PUBLIC = ['posts', 'todos', 'notices'];
 
-/**
- * Two services. Some callers send the same requests to both; others, whom they cannot see, each of theirs to one of the
- * two only. Clock and identifiers are the same in both, so that the answers must be, to the last byte.
- */
+/** Two services with one clock and the same identifiers. Some callers use both, others, whom they cannot see, one of them. */
 export class Worlds {
   /** How many answers were compared, by status. */
   readonly compared: Record<string, number> = {};
@@ -92,11 +89,7 @@ export class Worlds {
     }
   }
 
-  /**
-   * Tries to change a record, which leaves those of others as they are, whatever the answer.
-   *
-   * @param own records that are tried more often than those that are in any world
-   */
+  /** Tries to change a record, most often an own one; those of others stay as they are, whatever the answer. */
   async change(own: Own): Promise<void> {
     const request = this.changes[0].any(this.random.pick(this.seen), own);
     const before = await this.others(request.name);
