@@ -268,10 +268,4 @@ describe('POST /posts/api/:id/restore', () => {
     expect(await allStored()).toEqual(before);
     expect((await restore(old, acme, { 'If-Match': '"1"' })).body).toEqual({ restored: true });
   });
-
-  it('restores once, whoever else tries at the same moment', async () => {
-    const { old } = await seed();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => restore(old, acme)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(404)]);
-  });
 });

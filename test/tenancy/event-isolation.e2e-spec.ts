@@ -144,6 +144,11 @@ describe('events', () => {
     for (const one of written)
       for (const shown of textsAt(one))
         expect([one.name, shown]).toEqual([one.name, isShown(one) ? one.texts : []]);
+    for (const { body } of [...receivers.values()].flatMap(({ received }) => received)) {
+      const { type, data } = JSON.parse(body) as { type: string; data: object };
+      const [name = ''] = type.split(/-archived|\./);
+      if (name in OTHERS) expect([type, data]).toEqual([type, { _id: expect.any(String) }]);
+    }
   });
 
   it('tell another tenant nothing, not even an identifier', () => {

@@ -6,22 +6,15 @@ import {
   type CrudTestingModule,
   describeCrudContract,
 } from '../../../src/common/crud/testing/index.js';
-import { IsNested, IsReference, IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
+import { IsReference, IsText, IsWholeNumber } from '../../../src/common/fields/index.js';
 import { scopeOf, type TenantScope } from '../../../src/common/tenancy/index.js';
 import { OF_TENANT, resource } from '../../support/resource.js';
 import { useResourceApp } from '../../support/resource-app.js';
 import { ACME, acme, GLOBEX, globex } from '../../support/tenants.js';
 
-class Seal {
-  @IsText({ max: 20 }) colour!: string;
-}
-
 const letters = resource({
   name: 'letters',
-  fields: {
-    text: IsText({ min: 1, max: 80, example: 'Dear Emma' }),
-    seal: IsNested(() => Seal, { optional: true }),
-  },
+  fields: { text: IsText({ min: 1, max: 80, example: 'Dear Emma' }) },
   ...OF_TENANT,
 });
 
@@ -58,14 +51,6 @@ describe('describeCrudContract', () => {
   beforeAll(async () => void (letter = await app.create('/letters', { text: 'Dear Emma' }, acme)));
 
   const tokens = { app: () => app.app, token: () => acme, otherToken: () => globex };
-  describeCrudContract('letters', {
-    ...tokens,
-    path: '/letters',
-    valid: { text: 'Dear Emma', seal: { colour: 'red' } },
-    changes: { text: 'Dear Harriet' },
-    invalid: { 'no text': {}, 'a long text': { text: 'x'.repeat(81) }, 'a number': { text: 1 } },
-  });
-
   // Its hooks compute fields, one of them a field that is sent, and it refers to what beforeAll makes.
   describeCrudContract('stamps', {
     ...tokens,

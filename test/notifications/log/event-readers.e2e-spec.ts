@@ -1,11 +1,9 @@
 import { Prop } from '@nestjs/mongoose';
 import { claim, CrudModule, hasRole, IsListOf, IsText, unlessCaller } from '../../../src/index.js';
 import { NotificationsModule } from '../../../src/common/notifications/index.js';
-import { eventually } from '../../support/eventually.js';
 import { guardBy } from '../../support/guarded-app.js';
 import { createResourceApp } from '../../support/resource-app.js';
 import { below, feature, OF_TENANT, type Outline, resource } from '../../support/resource.js';
-import { ACME, tokenOf } from '../../support/tenants.js';
 import { createTestApp } from '../../support/test-app.js';
 
 const TENANT = OF_TENANT.isolationFields.all;
@@ -69,28 +67,5 @@ describe('a resource with events', () => {
     await expect(createTestApp({ root: () => ({ module: class {}, imports }) })).rejects.toThrow(
       'nobody delivers its events',
     );
-  });
-
-  it('with an owner shows its identifier alone, with an archive and without', async () => {
-    const ofOwner = { ...drafts, isolationFields: { all: OWNER }, events: { data: 'id' } } as const;
-    const archive = { name: 'plans', archive: { field: 'deletedAt' } };
-    await using app = await start(resource(ofOwner), resource({ ...ofOwner, ...archive }));
-    const token = tokenOf(ACME, { sub: 'ada' });
-    const expected: unknown[][] = [];
-    for (const [name, ...verbs] of [
-      ['drafts', 'created', 'updated', 'deleted'],
-      ['plans', 'created', 'updated', 'archived', 'restored'],
-    ]) {
-      const _id = await app.create(`/${name}`, { text: 'Secret plan' }, token);
-      await app.patch(`/${name}/${_id}`, { text: 'Secret plot' }, { token });
-      await app.del(`/${name}/${_id}`, { token });
-      if (name === 'plans') await app.post(`/${name}/${_id}/restore`, {}, { token });
-      for (const type of verbs.map((verb) => `${name}.${verb}`))
-        expected.push([type, { type, timestamp: expect.any(String), data: { _id } }]);
-      await eventually(async () => {
-        const logged = await app.database.collection('events').find().sort({ seq: 1 }).toArray();
-        expect(logged.map(({ type, body }) => [type, JSON.parse(body as string)])).toEqual(expected);
-      });
-    }
   });
 });

@@ -208,18 +208,6 @@ describe('a worker', () => {
     });
   });
 
-  it('works through a backlog, and shares it with others: each delivery is made once', async () => {
-    const second = await start();
-    const paths = [1, 2, 3, 4].map((number) => ({ url: `${receiver.url}/${number}` }));
-    await announce(await subscribeAll(...paths), 30);
-    const done = { waiting: 0, inFlight: 0, dead: 0 };
-    await eventually(async () => expect(await queue().stats()).toMatchObject(done));
-    expect(receiver.received).toHaveLength(120);
-    await second.leave();
-    const sent = receiver.received.map(({ path, headers }) => `${path} ${headers['webhook-id']}`);
-    expect(new Set(sent).size).toBe(120);
-  });
-
   it('finishes what is in flight when it stops, and claims nothing more', async () => {
     let release = () => {};
     receiver.answer = (_, response) => (release = () => void response.writeHead(200).end());
