@@ -7,6 +7,7 @@ import { Controller, Get, Header, Param, StreamableFile } from '@nestjs/common';
 import { Compressed, IsText } from '../../src/index.js';
 import { eventually } from '../support/eventually.js';
 import { useUnhurriedReaders } from '../support/open-cursors.js';
+import { storeTodos } from '../support/records.js';
 import { feature } from '../support/resource.js';
 import { useResourceApp } from '../support/resource-app.js';
 import { acme } from '../support/tenants.js';
@@ -32,11 +33,7 @@ async function received(app: TestApp, path: string, headers: Headers = {}, metho
 
 describe.each(['generated', 'handwritten'])('answers of the service, %s', (form) => {
   const app = useTestApp({ env: { TODOS_API: form } });
-  beforeAll(async () => {
-    const record = { completed: false, createdAt: new Date(0), updatedAt: new Date(0), __v: 0 };
-    const records = Array.from({ length: 500 }, (_, i) => ({ title: `Todo ${i}`, ...record }));
-    await app.database.collection('todos').insertMany(records);
-  });
+  beforeAll(() => storeTodos(app.database, 500, ''));
 
   it.each([
     ['a whole list', '/todos', {}],

@@ -7,6 +7,7 @@ import { eventually } from '../support/eventually.js';
 import { passTime, releaseClock, stopClock } from '../support/own-clock.js';
 import { expectProblem } from '../support/problems.js';
 import { RawConnection, rawHead, sendBytes, sendRaw } from '../support/raw-http.js';
+import { storeTodos } from '../support/records.js';
 import { useServices } from '../support/service-process.js';
 import { ACME, acme } from '../support/tenants.js';
 import { createTestApp, type TestApp, useTestApp } from '../support/test-app.js';
@@ -24,10 +25,7 @@ const chunks = (text: string, size = 100) =>
 const accepted = async (of: TestApp) => ((await once(of.app.getHttpServer(), 'connection')) as [Socket])[0];
 
 /** More todos than the sockets between a client and the service can hold. */
-const storeTodos = (of: TestApp) => {
-  const todo = { title: 'x', description: 'x'.repeat(10_000), createdAt: new Date() };
-  return of.database.collection('todos').insertMany(Array.from({ length: 2_500 }, () => ({ ...todo })));
-};
+const TODOS = 2_500;
 
 const app = useTestApp();
 const connections: RawConnection[] = [];
@@ -123,7 +121,7 @@ describe('a body that nobody reads', () => {
 describe('a client that takes its time', () => {
   const limits = { headersMs: 500, bodyMs: 1, stallMs: 60_000 };
   const patient = useTestApp({ limits });
-  beforeAll(() => storeTodos(patient));
+  beforeAll(() => storeTodos(patient.database, TODOS));
 
   it('gets a 408 for a body that does not end, however much of it arrives', async () => {
     stopClock('setTimeout');
@@ -167,7 +165,7 @@ describe('a client that takes its time', () => {
 describe('requests that wait behind another one on their connection', () => {
   const QUEUED = 5;
   beforeAll(async () => {
-    await storeTodos(app);
+    await storeTodos(app.database, TODOS);
     const post = { title: 'x', content: 'x'.repeat(100_000), tenant: ACME, createdAt: new Date() };
     await app.database.collection('posts').insertMany(Array.from({ length: 100 }, () => ({ ...post })));
   });

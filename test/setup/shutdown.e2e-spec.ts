@@ -7,6 +7,7 @@ import { OpenImport } from '../support/import-client.js';
 import { useDatabase } from '../support/mongodb.js';
 import { restOf } from '../support/open-cursors.js';
 import { RawConnection, rawHead } from '../support/raw-http.js';
+import { storeTodos } from '../support/records.js';
 import { type ServiceProcess, useServices } from '../support/service-process.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 
@@ -27,12 +28,7 @@ describe('SIGTERM', () => {
   const { uri, database } = useDatabase();
   const services = useServices();
 
-  beforeAll(async () => {
-    const moments = { createdAt: new Date(), updatedAt: new Date() };
-    const todo = { description: 'x'.repeat(10_000), completed: false, ...moments, __v: 0 };
-    const todos = Array.from({ length: RECORDS }, (_, i) => ({ title: `Todo ${i}`, ...todo }));
-    await database.collection('todos').insertMany(todos);
-  });
+  beforeAll(() => storeTodos(database, RECORDS));
 
   const start = (env = {}) => services.start({ MONGODB_URI: uri, ...env });
 

@@ -82,3 +82,17 @@ export function expectNoMethod(response: TestResponse, method: string, instance:
   else expectProblem(response, { status: 405, code: 'METHOD_NOT_ALLOWED', detail, instance });
   expect(response.headers.get('allow')).toBe(allow);
 }
+
+const MEMBERS = ['code', 'detail', 'instance', 'message', 'requestId', 'status', 'title', 'type'];
+const LEAKS = /mongo|bson|cast|stack|node_modules|\.js\b|\.ts\b|fastify|\bnest\b/i;
+
+/** Asserts a client error as problem+json (RFC 9457) that gives nothing of the inside away. */
+export function expectClientError(response: TestResponse, ...statuses: number[]): void {
+  expect(statuses).toContain(response.status);
+  expect(response.headers.get('content-type')).toBe('application/problem+json');
+  const { errors: _, ...members } = response.body;
+  expect(Object.keys(members).sort()).toEqual(MEMBERS);
+  expect(members).toMatchObject({ status: response.status, message: members.detail });
+  expect(members.detail.replace(/"[^"]*"/g, '')).not.toMatch(LEAKS);
+  expect(response.text.length).toBeLessThan(20_000);
+}

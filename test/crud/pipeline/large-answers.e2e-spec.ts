@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.js';
 import { restOf, useUnhurriedReaders } from '../../support/open-cursors.js';
 import { releaseClock, stopClock } from '../../support/own-clock.js';
 import { expectProblem } from '../../support/problems.js';
-import { each } from '../../support/records.js';
+import { each, storeTodos } from '../../support/records.js';
 import { ACME, acme } from '../../support/tenants.js';
 import { type TestApp, useTestApp } from '../../support/test-app.js';
 
@@ -23,11 +23,7 @@ describe.each(['generated', 'handwritten'])('whole lists, %s', (form) => {
     env: { TODOS_API: form, TRUSTED_PROXIES: '127.0.0.1' },
     limits: { lists: { maxInAll: 3, maxPerClient: 2 } },
   });
-  beforeAll(async () => {
-    const times = { createdAt: new Date(), updatedAt: new Date(), __v: 0 };
-    const todo = { title: 'x', description: 'x'.repeat(10_000), completed: false, ...times };
-    await app.database.collection('todos').insertMany(Array.from({ length: RECORDS }, () => ({ ...todo })));
-  });
+  beforeAll(() => storeTodos(app.database, RECORDS));
   const readers = useUnhurriedReaders(app);
   afterEach(async () => {
     readers.endAll();

@@ -6,14 +6,14 @@ import mongoose from 'mongoose';
 import type { Variables } from '../../../src/config/index.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabaseUri } from '../../support/mongodb.js';
-import { buildService, ServiceProcess } from '../../support/service-process.js';
-import { TEST_SECRET } from '../../support/tenants.js';
+import { useServices } from '../../support/service-process.js';
 import { createTestApp, type TestApp } from '../../support/test-app.js';
 
 describe('records that were stored without words', () => {
   let uri: string;
   let client: mongoose.mongo.MongoClient;
   let apps: TestApp[];
+  const services = useServices();
 
   beforeEach(() => {
     uri = freshDatabaseUri();
@@ -115,12 +115,9 @@ describe('records that were stored without words', () => {
   }, 120_000);
 
   it('are indexed to the end after a kill in the middle', async () => {
-    buildService();
     await insert(6_000);
-    const env = { MONGODB_URI: uri, PORT: '0', JWT_SECRET: TEST_SECRET };
-    const service = ServiceProcess.spawn(env);
     // The service answers while the words are being indexed.
-    await service.url();
+    const { service } = await services.start({ MONGODB_URI: uri });
     const indexed = () => todos().countDocuments({ _words: { $exists: true } });
     await within(async () => expect(await indexed()).toBeGreaterThan(0));
     service.signal('SIGKILL');

@@ -3,6 +3,7 @@ import { Session } from 'node:inspector/promises';
 import type { FastifyInstance } from 'fastify';
 import { Gauge } from 'prom-client';
 import { Metrics } from '../../../src/common/metrics/index.js';
+import { storeTodos } from '../../support/records.js';
 import { useTestApp } from '../../support/test-app.js';
 
 /** How many requests are measured together. */
@@ -42,9 +43,7 @@ describe('public reads', () => {
 
   beforeAll(async () => {
     fastify = app.app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
-    const record = { completed: false, createdAt: new Date(0), updatedAt: new Date(0), __v: 0 };
-    const records = Array.from({ length: RECORDS }, (_, i) => ({ title: `Todo ${i}`, ...record }));
-    const { insertedIds } = await app.database.collection('todos').insertMany(records);
+    const { insertedIds } = await storeTodos(app.database, RECORDS, '');
     id = String(insertedIds[0]);
     const page = (await fastify.inject('/docs')).body;
     files = [...page.matchAll(/(?:src|href)=['"]\.\/docs\/([\w.-]+)/g)].map(([, file]) => file as string);
