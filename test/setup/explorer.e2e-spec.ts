@@ -58,8 +58,6 @@ describe('the explorer', () => {
   const TEXT = { headers: { 'Content-Type': 'text/plain' } };
   it.each<[string, string, TestRequest?]>([
     ['get', '/todos/{id}'],
-    ['delete', '/todos/{id}'],
-    ['get', '/posts/api/{id}'],
     ['post', '/posts/api', { body: { title: 'Hello' } }],
     ['post', '/posts/api', { body: { title: 'Hello' }, token: 'wrong' }],
     ['post', '/todos', { body: 'title', ...TEXT }],

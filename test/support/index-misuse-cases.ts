@@ -78,7 +78,6 @@ export const GOOD_INDEXES: object[] = [
   indexed({ tenant: 1, text: 1, createdAt: -1, __v: 1 }, unique),
   indexed({ address: 1 }),
   indexed({ 'address.city': 1, 'inner.a': 1 }),
-  indexed({ 'lines.sku': 1 }),
   indexed({ 'lines.0.sku': 1, 'lines._id': 1 }),
   indexed({ 'anything.at.all': 1 }),
   indexed({ 'names.en': 1 }),

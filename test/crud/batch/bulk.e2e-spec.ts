@@ -108,7 +108,6 @@ describe('todos in bulk', () => {
 
   it.each<[operation: unknown, pointer: string]>([
     [7, ''],
-    [[], ''],
     [{}, ''],
     [{ create: { title: 'a' }, del: { _id: NOWHERE } }, ''],
     [{ create: { title: 'a' }, extra: 1 }, '/extra'],
@@ -119,7 +118,6 @@ describe('todos in bulk', () => {
     [{ update: { _id: 7, changes: {} } }, '/update/_id'],
     [{ update: { _id: NOWHERE, changes: {}, ifMatch: 3 } }, '/update/ifMatch'],
     [{ del: { _id: NOWHERE, changes: {} } }, '/del/changes'],
-    [{ del: null }, '/del'],
   ])('an operation that is malformed has its own error: %j', async (operation, pointer) => {
     const answered = await bulk(app, '/todos', [titled('a'), operation, titled('b')]);
     expect(results(answered)).toEqual([201, '400 VALIDATION_FAILED', 201]);
@@ -145,7 +143,6 @@ describe('todos in bulk', () => {
   it.each([
     [{}, '/operations', COUNT],
     [{ operations: [] }, '/operations', COUNT],
-    [{ operations: {} }, '/operations', COUNT],
     [{ operations: Array(1_001).fill(titled('a')) }, '/operations', COUNT],
     [{ operations: [titled('a')], ordered: true }, '/ordered', MEMBER],
     [{ operations: [titled('a')], atomic: 'yes' }, '/atomic', '"atomic" must be true or false.'],
@@ -156,13 +153,9 @@ describe('todos in bulk', () => {
     expect((await app.get('/todos/count')).body).toEqual({ count: 0 });
   });
 
-  it('a query, a body cut short and another method are refused', async () => {
+  it('a query and a body cut short are refused', async () => {
     expect((await app.post('/todos/bulk?x=1', { operations: [titled('a')] })).status).toBe(400);
     expect((await app.request('POST', '/todos/bulk', { body: '{"operations"' })).status).toBe(400);
-    for (const method of ['GET', 'PATCH', 'DELETE', 'PUT']) {
-      const answered = await app.request(method, '/todos/bulk');
-      expect([answered.status, answered.headers.get('allow')]).toEqual([405, 'POST']);
-    }
   });
 });
 

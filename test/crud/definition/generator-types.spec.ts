@@ -172,12 +172,8 @@ it('misspellings do not compile, at every level of the options and in calls of t
     crudOptions({ ...base, routes: { delete: {} } }),
     // @ts-expect-error no such member
     crudOptions({ ...base, routes: { del: { guard: [] } } }),
-    // @ts-expect-error no such member
-    crudOptions({ ...base, list: { maxlimit: 5 } }),
     // @ts-expect-error no such effect
     crudOptions({ ...base, references: { tenant: { to: User, onDelete: 'delete' } } }),
-    // @ts-expect-error no such member
-    crudOptions({ ...base, references: { tenant: { to: User, ondelete: 'cascade' } } }),
     // @ts-expect-error no such field
     crudOptions({ ...base, path: 'a/:p', parent: { entity: User, param: 'p', field: 'post' } }),
     // @ts-expect-error an update class is missing

@@ -114,7 +114,6 @@ describe('a receiver that', () => {
     ['switches protocols has not answered', 'The answer switches protocols.', write(SWITCH)],
     ['does not speak HTTP has not answered', 'The answer is not HTTP.', end('SSH-2.0-OpenSSH_9.6\r\n')],
     ['has the status 000 has not answered', 'The answer is not HTTP.', end('HTTP/1.1 000 Odd\r\n\r\n')],
-    ['has the status 099 has not answered', 'The answer is not HTTP.', end('HTTP/1.1 099 Odd\r\n\r\n')],
     ['resets the connection has not answered', 'The connection failed (ECONNRESET).', reset],
   ])('%s', async (_what, error, treat) => {
     const options = error === NONE_IN_TIME ? { attemptMs: 400 } : {};

@@ -23,8 +23,7 @@ export const ODD_TEXTS = [
 ];
 
 /** The cases of a title: 1 to 200 characters, not counting white space around it, at most 1,000 with it. */
-export const TITLE_DETAIL =
-  '"title" must be a string of 1 to 200 characters, not counting white space around it.';
+const TITLE_DETAIL = '"title" must be a string of 1 to 200 characters, not counting white space around it.';
 
 export const validTitles = kept([
   ...[...ODD_TEXTS, 'x', 'x'.repeat(200), EMOJI.repeat(200), ' around '],

@@ -2,7 +2,6 @@ import { fault } from '../faults.js';
 import { expectInvalid, expectInvalidId, expectNotFound, expectProblem } from '../problems.js';
 import type { TestResponse } from '../test-app.js';
 import { ID } from '../whole-records.js';
-import { TITLE_DETAIL } from './field-cases.js';
 import { type CrudClient, expectUpdated, NOBODY } from './records.js';
 
 /** What a body may not have, although a record does. */
@@ -69,11 +68,6 @@ export function describeCreate({ optional, path, full, get, post, ...of }: CrudC
         expectInvalid(await post({ ...full, [field]: null }), path, noNull);
       },
     );
-
-    it('needs a title', async () => {
-      expectInvalid(await post({}), path, { pointer: '/title', detail: TITLE_DETAIL });
-      expect((await get()).body).toEqual([]);
-    });
   });
 }
 
