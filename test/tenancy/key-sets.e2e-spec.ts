@@ -80,9 +80,11 @@ describe('tokens of a key set', () => {
     ['with alg none', () => forgedToken({ alg: 'none', kid: 'RS256' }, goodClaims(), { hash: null })],
     ['without exp', () => issuerToken(key('ES256'), { exp: undefined })],
     ['and expired', () => issuerToken(key('ES256'), { exp: inSeconds(-45) })],
+    ['and valid only later', () => issuerToken(key('ES256'), { nbf: inSeconds(45) })],
     ['with a key id that is a number', () => forgedToken({ alg: 'RS256', kid: 1 })],
     ['with the key id of another type of key', () => forgedToken({ alg: 'RS256', kid: 'ES256' })],
     ['with a key of the set that is too weak', () => weak.token],
+    ['with crit', () => issuerToken(key('RS256'), {}, { crit: ['acme'], acme: true })],
   ])('are refused when signed %s', async (_name, token) => {
     await refused(set.app, await token());
     expect((await set.app.get(PATH)).body).toEqual([]);

@@ -81,7 +81,9 @@ describe('a token of the shared secret', () => {
 
   it.each<[string, () => string]>([
     ['not a token', () => 'not-a-token'],
+    ['three empty parts', () => '..'],
     ['a part too many', () => `${acme}.e30`],
+    ['a part too few', () => acme.split('.').slice(0, 2).join('.')],
     ['two tokens', () => `${acme} ${acme}`],
     ['another secret', () => forgedToken(HS256, goodClaims(), { secret: `${TEST_SECRET}.` })],
     ['an empty secret', () => forgedToken(HS256, goodClaims(), { secret: '' })],
@@ -89,16 +91,20 @@ describe('a token of the shared secret', () => {
     ['a signature cut short', () => acme.slice(0, -8)],
     ['claims changed after signing', () => acme.replace(/\.[^.]+\./, `.${globex.split('.')[1]}.`)],
     ['alg none', () => forgedToken({ alg: 'none' }, goodClaims(), { hash: null })],
+    ['alg None', () => forgedToken({ alg: 'None' }, goodClaims(), { hash: null })],
     ['alg none, yet signed', () => forgedToken({ alg: 'none' })],
     ['alg HS384 with the same secret', () => forgedToken({ alg: 'HS384' }, goodClaims(), { hash: 'sha384' })],
+    ['alg HS512 with the same secret', () => forgedToken({ alg: 'HS512' }, goodClaims(), { hash: 'sha512' })],
     ['alg hs256', () => forgedToken({ alg: 'hs256' })],
     ['alg RS256, signed with the secret', () => forgedToken({ alg: 'RS256' })],
     ['alg missing', () => forgedToken({ typ: 'JWT' })],
     ['alg an array', () => forgedToken({ alg: ['HS256'] })],
+    ['alg a number', () => forgedToken({ alg: 256 })],
     ['a header that is an array', () => forgedToken([HS256])],
     ['a header that is null', () => forgedToken(null)],
     ['claims that are an array', () => forgedToken(HS256, [goodClaims()])],
     ['claims that are null', () => forgedToken(HS256, null)],
+    ['claims that are a string', () => forgedToken(HS256, ACME)],
     ['crit with an unknown extension', () => forgedToken({ ...HS256, crit: ['acme'], acme: true })],
     ['crit that names no header', () => forgedToken({ ...HS256, crit: ['exp'] })],
     ['crit that is empty', () => forgedToken({ ...HS256, crit: [] })],
@@ -106,12 +112,14 @@ describe('a token of the shared secret', () => {
     ['an ID token, by its at_hash', () => tokenOf(ACME, { at_hash: 'x' })],
     ['an ID token, by its c_hash', () => tokenOf(ACME, { c_hash: 'x' })],
     ['typ logout+jwt', () => forgedToken({ ...HS256, typ: 'logout+jwt' })],
+    ['typ dpop+jwt', () => forgedToken({ ...HS256, typ: 'dpop+jwt' })],
     ['typ a number', () => forgedToken({ ...HS256, typ: 1 })],
     ['expired beyond the tolerance of 30 s', () => tokenOf(ACME, { exp: inSeconds(-45) })],
     ['not valid until after the tolerance', () => tokenOf(ACME, { nbf: inSeconds(45) })],
     ['no exp', () => tokenOf(ACME, { exp: undefined })],
     ['exp null', () => forgedToken(HS256, { ...goodClaims(), exp: null })],
     ['exp a string', () => forgedToken(HS256, { ...goodClaims(), exp: String(inSeconds(3600)) })],
+    ['exp zero', () => forgedToken(HS256, { ...goodClaims(), exp: 0 })],
     ['nbf a string', () => forgedToken(HS256, { ...goodClaims(), nbf: 'now' })],
   ])('is a 401 with error="invalid_token": %s', async (_name, token) => {
     await expectRefused({ Authorization: `Bearer ${token()}` }, expectInvalidToken);
@@ -133,8 +141,11 @@ describe('a token of the shared secret', () => {
     ['missing', undefined],
     ['null', null],
     ['empty', ''],
+    ['true', true],
+    ['a number', 665],
     ['a number of 24 digits', 1.1e23],
     ['an array', [ACME]],
+    ['an array of two', [ACME, GLOBEX]],
     ['an operator', { $ne: null }],
     ['a pattern', { $regex: '^' }],
     ['an extended-JSON identifier', { $oid: ACME }],
@@ -174,6 +185,16 @@ describe('a write without credentials', () => {
     expectUnauthenticated(await app.del(`${PATH}/no-id`), `${PATH}/no-id`);
   });
 });
+
+it.each([undefined, 'not a token', forgedToken({ alg: 'none' }, goodClaims(), { hash: null })])(
+  'reads are public, whatever the token: %s',
+  async (token) => {
+    const id = await create();
+    for (const path of [PATH, `${PATH}?limit=1`, `${PATH}/count`, `${PATH}/${id}`])
+      for (const method of ['GET', 'HEAD'])
+        expect(await requestsOf(app, token).status(method, path)).toBe(200);
+  },
+);
 
 describe('the tenant', () => {
   it.each(['tenant', 'tenant[$ne]', 'tenantId'])('is not a query parameter: %s', async (parameter) => {

@@ -32,8 +32,6 @@ async function start(created: INestApplication, use: (started: INestApplication)
   await app.listen(0, '127.0.0.1');
   send = await senderTo(app);
 }
-const lines = { 'Content-Type': 'application/x-ndjson' };
-const statuses = (answers: readonly { status: number }[]) => answers.map(({ status }) => status);
 
 describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('code for all routes on %s', (platform) => {
   it('sees in a guard the route of each item of a batch', async () => {
@@ -63,7 +61,7 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('code for all ro
     expect(page).toMatchObject({ results: [{ text: 'a note' }] });
     const streams = await Promise.all([
       send('GET', '/notes'),
-      send('POST', '/notes/import', '{"text":"lost"}\n', lines),
+      send('POST', '/notes/import', '{"text":"lost"}\n', { 'Content-Type': 'application/x-ndjson' }),
     ]);
     expect(streams).toMatchObject(Array(2).fill({ status: 500, body: { code: 'INTERNAL_ERROR' } }));
     expect((await send('GET', '/notes/count')).body.data).toEqual({ count: 1 });
@@ -86,17 +84,12 @@ describe.each(['Express', 'Fastify', 'createCrudApp'] as const)('code for all ro
       if (platform === 'Express') (started as NestExpressApplication).use(onRequest);
       else (started as NestFastifyApplication).getHttpAdapter().getInstance().addHook('onRequest', onRequest);
     });
-    const keyed = (text: string) =>
-      send('POST', '/notes', { text }, { 'Idempotency-Key': 'one', 'Content-Type': 'application/json' });
-    expect(statuses([await keyed('a note'), await keyed('another'), await send('GET', '/notes')])).toEqual([
-      201, 422, 200,
-    ]);
+    const keyed = (text: string) => send('POST', '/notes', { text }, { 'Idempotency-Key': 'one' });
+    expect([(await keyed('a note')).status, (await keyed('another')).status]).toEqual([201, 422]);
+    expect((await send('GET', '/notes')).status).toBe(200);
   });
 });
 
-const OWN = { message: 'Unexpected end of JSON input', error: 'Bad Request', statusCode: 400 };
-
-/** Routes of the application, whose paths look like those of a resource. */
 @Controller()
 class Lookalikes {
   @Post('archive/memos') archive() {
@@ -107,7 +100,6 @@ class Lookalikes {
   }
 }
 
-/** The requests that middleware of the application has seen. */
 const seen: string[] = [];
 class OwnModule implements NestModule {
   configure(consumer: MiddlewareConsumer) {
@@ -129,12 +121,11 @@ function makeMemos(adapter = new ExpressAdapter()) {
 
 it('leaves the routes of an Express alone that look like those of a resource', async () => {
   await start(await makeMemos(), () => undefined);
-  expect((await send('POST', '/archive/memos', '{"a":')).body).toEqual(OWN);
+  expect((await send('POST', '/archive/memos', '{"a":')).body.statusCode).toBe(400);
   expect((await send('POST', '/memos', '{"a":')).body.code).toBe('MALFORMED_REQUEST');
   const body = { deep: { constructor: 1 } };
   const changed = await send('PATCH', '/memos/settings', body);
   expect([changed.body, changed.headers.get('etag')]).toEqual([{ body }, expect.stringContaining('W/')]);
-  seen.length = 0;
 });
 
 it('runs middleware of an Express before it rejects a body', async () => {
@@ -144,7 +135,7 @@ it('runs middleware of an Express before it rejects a body', async () => {
     expect((await send('PATCH', `/memos/${'0'.repeat(24)}`, text, patch)).body.code).toBe(
       'MALFORMED_REQUEST',
     );
-  expect(seen.splice(0)).toEqual(['PATCH', 'PATCH']);
+  expect(seen.slice(-2)).toEqual(['PATCH', 'PATCH']);
 });
 
 it('names records of an Express that is mounted in another one by their whole path', async () => {

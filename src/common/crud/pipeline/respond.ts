@@ -171,11 +171,16 @@ async function file(
   records: AsyncIterable<object>,
   call: Call,
   framing: Framing,
-  slot: Slot = call.request.crudPlatform.streamSlots.take('lists', call.request),
+  slot?: Slot,
 ): Promise<StreamableFile> {
-  const body = await streamRecords(records, framing, slot);
+  const { reply, request } = call;
+  const body = await streamRecords(
+    records,
+    framing,
+    slot ?? request.crudPlatform.streamSlots.take('lists', request),
+  );
   // An interceptor may send something else in its place.
-  whenClosed(rawOf(call.reply), () => body.destroy());
+  if (!slot) whenClosed(rawOf(reply), () => body.destroy());
   return fileOf(body, `${framing.type}; charset=utf-8`, call);
 }
 
