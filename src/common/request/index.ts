@@ -14,6 +14,8 @@ export interface Platform {
   readonly closing: AbortSignal;
   /** How long ago a request arrived, as far as it is known. Unit: milliseconds. */
   elapsedMs(response: HttpResponse): number;
+  /** Checks the body of a request to a resource, if the platform has not done so before. */
+  checkBody?(request: HttpRequest): void;
   /** Lets a function see the body of a response before it is sent: it returns the one to send in its place. */
   beforeSend(request: HttpRequest, response: HttpResponse, settle: (body: unknown) => Promise<unknown>): void;
 }

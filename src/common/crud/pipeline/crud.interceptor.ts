@@ -61,8 +61,7 @@ export class CrudInterceptor extends IdempotencyInterceptor {
     checkQuery(request, context.getHandler());
     const error = bodyError(request, bodyFormatOf(context.getHandler()));
     if (error) throw error;
-    const { unreadable } = contextOf(request);
-    if (unreadable) throw unreadable;
+    request.crudPlatform.checkBody?.(request);
     const scope = applyScope(request, isolationOf(context));
     const { guardCheck, unit } = scope.context;
     if (guardCheck) {

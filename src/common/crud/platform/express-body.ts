@@ -19,9 +19,19 @@ export function readExpressBody(request: HttpRequest, response: HttpResponse, ne
   if (request.method !== 'GET') omitWeakTag(raw);
   // A parser makes an object of an empty body.
   if (!hasBody(request)) request.body = undefined;
+  const context = contextOf(request);
+  context.isBodyRead = true;
   readBody(request, message)
-    .catch((error: Error) => (contextOf(request).unreadable = error))
+    .catch((error: Error) => (context.unreadable = error))
     .finally(next);
+}
+
+/** Says what is wrong with a body, and checks one whose path looked like that of another route. */
+export function checkBody(request: HttpRequest): void {
+  const { isBodyRead, unreadable } = contextOf(request);
+  if (unreadable) throw unreadable;
+  // A request inside another one has a body that is checked.
+  if (!isBodyRead && (rawOf(request) as object) === request) checkHarmless(request.body);
 }
 
 async function readBody(request: HttpRequest, message: IncomingMessage): Promise<void> {
@@ -41,6 +51,7 @@ async function readBody(request: HttpRequest, message: IncomingMessage): Promise
 
 declare module '../../request/index.js' {
   interface RequestContext {
+    isBodyRead?: boolean;
     /** What is wrong with the body, said after guards and middleware of the application. */
     unreadable?: Error;
   }

@@ -5,6 +5,7 @@ import { MetadataScanner } from '@nestjs/core';
 import { PathNotFoundError, pathOf, sendProblem, serverRejection } from '../../errors/index.js';
 import { StreamSlots } from '../../http/index.js';
 import { type HttpRequest, type HttpResponse, type Platform, rawOf } from '../../request/index.js';
+import { checkBody } from './express-body.js';
 import type { PlatformParts } from './platform.js';
 
 type Next = (error?: unknown) => void;
@@ -26,6 +27,7 @@ export function useExpress(app: ExpressApp, parts: PlatformParts): void {
     streamSlots: new StreamSlots(),
     pathErrorOf: () => new PathNotFoundError(),
     elapsedMs: () => 0,
+    checkBody,
     beforeSend: (_request, response, settle) => holdBack(rawOf(response), settle),
   };
   Object.defineProperty(app.request, 'crudPlatform', { get: () => platform, configurable: true });
