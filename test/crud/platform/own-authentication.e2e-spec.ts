@@ -20,7 +20,6 @@ class SessionGuard implements CanActivate {
   }
 }
 
-/** Holds responses back whose requests ask for it. */
 const held: (() => void)[] = [];
 const intercept = (context: ExecutionContext, next: CallHandler) => {
   const { headers } = context.switchToHttp().getRequest<SignedInRequest>();

@@ -98,6 +98,7 @@ describe('the client of a request', () => {
     ['2001:db8::1', '2001:db8::2', true],
     ['2001:db8::', '2001:0db8:0:0:ffff:ffff:ffff:ffff', true],
     ['192.0.2.1', '192.0.2.2', false],
+    ['::ffff:192.0.2.1', '::ffff:192.0.2.2', false],
     ['2001:db8::1', '2001:db8:0:1::1', false],
     ['::1', '127.0.0.1', false],
   ])('is, at %s and %s, the same: %s', (one, other, same) => {
