@@ -20,9 +20,30 @@ const LAYERS = [
   [...features, 'config'],
 ];
 const ROOMS = LAYERS.flat();
-const unknown = foldersOf('src/common').filter((name) => !ROOMS.includes(`common/${name}`));
-if (unknown.length > 0)
-  throw new Error(`Give src/common/${unknown[0]} a layer in scripts/lint/import-zones.js.`);
+const CRUD = 'common/crud';
+/** The rooms of the generator, in the same order. Those in one line make responses, and call each other. */
+const CRUD_LAYERS = [
+  ...[
+    'options',
+    'schema',
+    'search',
+    'definition',
+    'store',
+    'query',
+    'routes',
+    'platform',
+    'audit',
+    'service',
+  ],
+  ['openapi', 'batch', 'pipeline'],
+  'testing',
+].map((layer) => [layer].flat().map((name) => `${CRUD}/${name}`));
+const known = [...ROOMS, ...CRUD_LAYERS.flat()];
+const found = ['common', CRUD].flatMap((folder) =>
+  foldersOf(`src/${folder}`).map((name) => `${folder}/${name}`),
+);
+const unknown = found.find((room) => !known.includes(room));
+if (unknown) throw new Error(`Give src/${unknown} a layer in scripts/lint/import-zones.js.`);
 
 const inSource = (room) => `./src/${room}`;
 const ONE_WAY = 'Imports point one way, see docs/architecture.md.';
@@ -41,6 +62,10 @@ export const importZones = [
       (other) => other !== room && !(features.includes(room) && features.includes(other)),
     );
     return { target: inSource(room), from: [...from.map(inSource), './examples'], message: ONE_WAY };
+  }),
+  ...CRUD_LAYERS.map((rooms, layer) => {
+    const later = CRUD_LAYERS.slice(layer + 1).flat();
+    return { target: rooms.map(inSource), from: later.map(inSource), message: ONE_WAY };
   }),
   { target: ROOMS.map(inSource), from: './src/*.ts', message: ONE_WAY },
   { target: './src/app.*.ts', from: './src/!(app.*).ts', message: ONE_WAY },

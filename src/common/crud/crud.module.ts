@@ -26,7 +26,7 @@ import {
   type CrudRootOptions,
   SHARED_MODULES,
 } from './crud-root.js';
-import { getCrudResourceToken, getCrudServiceToken } from './crud.tokens.js';
+import { getCrudResourceToken, getCrudServiceToken } from './options/crud.tokens.js';
 import { checkRequired } from './definition/check-fields.js';
 import type { CrudDefinition } from './definition/crud-definition.js';
 import { CrudController } from './pipeline/crud.controller.js';

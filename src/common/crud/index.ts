@@ -2,7 +2,7 @@ export { AUDIT_OUTCOMES, AuditEntry, AuditEntryInput, type AuditOutcome } from '
 export { CrudModule, type CrudOverrides } from './crud.module.js';
 export type { DatabaseOptions } from '../database/index.js';
 export type { CrudRootAsyncOptions, CrudRootOptions } from './crud-root.js';
-export { getCrudResourceToken, getCrudServiceToken, InjectCrudService } from './crud.tokens.js';
+export { getCrudResourceToken, getCrudServiceToken, InjectCrudService } from './options/crud.tokens.js';
 export { CrudAction, type CrudActionOptions } from './pipeline/crud-action.decorator.js';
 export { listOf, pageOf, patchOf } from './routes/routes.js';
 export { CurrentQuery } from './pipeline/crud.interceptor.js';
@@ -69,5 +69,5 @@ export {
 } from './service/crud.service.js';
 export { Crud } from './service/unit-of-work.js';
 export type { CrudStore } from './store/crud.store.js';
-export type { AggregationStage, StoreChange, StoreFilter, StoreRead, Updated } from './store/store-types.js';
+export type { AggregationStage, StoreChange, StoreFilter, StoreRead, Updated } from './schema/store-types.js';
 export type { Hold, ReferenceHolds } from './store/reference-holds.js';

@@ -5,7 +5,7 @@ import { DatabaseTooSlowError, DatabaseUnavailableError, DomainError, reasonOf }
 import { isObjectId } from '../../ids/index.js';
 import type { TenantContext, TenantScope } from '../../tenancy/index.js';
 import type { OutboxEntry } from '../store/outbox.js';
-import type { Fields } from '../store/store-types.js';
+import type { Fields } from '../schema/store-types.js';
 import type { AuditOutcome } from './audit-entry.js';
 
 declare module '../../request/index.js' {

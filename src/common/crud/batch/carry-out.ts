@@ -6,7 +6,7 @@ import { nextTimeSlice } from '../../http/index.js';
 import { contextOf } from '../../request/index.js';
 import { unrestrictedScope } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { hasMiddleware, hasOwnValidators } from '../definition/schema-paths.js';
+import { hasMiddleware, hasOwnValidators } from '../schema/schema-paths.js';
 import { isGenerated, metadataOf } from '../pipeline/plan.js';
 import { fileOf } from '../pipeline/record-stream.js';
 import type { ItemKind } from '../routes/routes.js';

@@ -2,7 +2,7 @@ import type { SchemaType } from 'mongoose';
 import { type IsolationFields, isOpen } from '../../tenancy/index.js';
 import { failIf } from '../options/checks.js';
 import type { AnyCrudOptions } from '../options/crud-options.js';
-import type { StoreFilter } from '../store/store-types.js';
+import type { StoreFilter } from '../schema/store-types.js';
 import { SERVICE_FIELDS } from './check-fields.js';
 import type { CrudDefinition } from './crud-definition.js';
 

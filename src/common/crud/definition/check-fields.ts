@@ -12,10 +12,8 @@ import {
   schemaOf,
   topOf,
   valueTypeAt,
-} from './schema-paths.js';
-import { WORDS } from '../search/words.js';
-import { OUTBOX } from '../store/outbox.js';
-import { HOLDS } from '../store/reference-holds.js';
+} from '../schema/schema-paths.js';
+import { HOLDS, OUTBOX, WORDS } from '../schema/store-types.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { isRequiredByKind } from './kinds.js';
 

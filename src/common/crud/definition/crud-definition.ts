@@ -12,7 +12,7 @@ import {
   type CrudAction,
   type CrudReference,
 } from '../options/crud-options.js';
-import { PAGE_LIMITS } from '../query/list-query.js';
+import { narrowed, PAGE_LIMITS, type QueryDefinition, queryDefinition } from './query-definition.js';
 import { archivedIsolationOf, archiveOf, checkArchive } from './archive.js';
 import { checkFields, checkInputClass } from './check-fields.js';
 import { eventsOf, type EventsDefinition } from './events.js';
@@ -20,8 +20,7 @@ import { checkFieldRules, fieldRulesOf, hiddenFrom } from './field-rules.js';
 import { addIndexes, checkIndexes } from './indexes.js';
 import { addKinds, KindReader, type Kinds, kindsOf, unionOf } from './kinds.js';
 import { outputOf, presentBy, Presenter } from './output.js';
-import { narrowed, type QueryDefinition, queryDefinition } from './query-definition.js';
-import { type Composite, isHidden, topOf, typesIn } from './schema-paths.js';
+import { type Composite, isHidden, topOf, typesIn } from '../schema/schema-paths.js';
 
 /** Default of how long audit records are kept. Unit: days. */
 const KEPT_DAYS = 365;

@@ -1,7 +1,7 @@
 import type { Types } from 'mongoose';
 import { errorMessages, ValidationError } from '../../errors/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
-import type { StoreFilter } from '../store/store-types.js';
+import type { StoreFilter } from '../schema/store-types.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { CrudDefinition } from './crud-definition.js';
 

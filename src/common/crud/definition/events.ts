@@ -2,7 +2,7 @@ import type { WriteAction } from '../../events/index.js';
 import { ANY_OF, currentTenant, type IsolationSource } from '../../tenancy/index.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { isShownByCaller } from './output.js';
-import { entryTypeOf } from './schema-paths.js';
+import { entryTypeOf } from '../schema/schema-paths.js';
 
 export interface EventsDefinition {
   /** Type of each kind of write, such as `posts.archived`. */

@@ -6,7 +6,7 @@ import { ACTIONS, type AnyCrudOptions, type CrudFieldRule } from '../options/cru
 import { isRequiredByKind } from './kinds.js';
 import { SERVICE_FIELDS } from './check-fields.js';
 import type { CrudDefinition } from './crud-definition.js';
-import { isDeclared, isWithin } from './schema-paths.js';
+import { isDeclared, isWithin } from '../schema/schema-paths.js';
 
 interface FieldRule {
   readonly read: CallerPredicate;

@@ -1,10 +1,18 @@
+import {
+  isDeclared,
+  isHidden,
+  isInMap,
+  listsOn,
+  schemaOf,
+  typesOn,
+  withOneList,
+} from '../schema/schema-paths.js';
 import { isDeepStrictEqual } from 'node:util';
 import type { IndexOptions, Schema } from 'mongoose';
 import { replacing } from '../../database/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import { ANY_OF, fieldSets } from '../../tenancy/index.js';
 import type { CrudDefinition } from './crud-definition.js';
-import { isDeclared, isHidden, isInMap, listsOn, schemaOf, typesOn } from './schema-paths.js';
 import { NEWEST_FIRST, type Order, sortOf } from './query-definition.js';
 import { showsStored } from './output.js';
 
@@ -44,16 +52,6 @@ function readIndexes(fixed: string[], { get, count }: CrudDefinition['isolation'
     ...others.map((set) => ({ set, order: NEWEST_FIRST })),
   ];
   return indexes.map(({ set, order }) => ({ keys: { ...keysOf(set), ...sortOf(order) }, order }));
-}
-
-/** The keys of an index without lists, except for one. @param list path of that one. @default the first one */
-export function withOneList(
-  schema: Schema,
-  keys: Record<string, 1 | -1>,
-  list = Object.keys(keys).find((path) => listsOn(schema, path).length > 0),
-): Record<string, 1 | -1> {
-  const fits = (path: string) => path === list || listsOn(schema, path).length === 0;
-  return Object.fromEntries(Object.entries(keys).filter(([path]) => fits(path)));
 }
 
 /** Whether a schema has an index of its own that serves the same reads, whatever its name. */

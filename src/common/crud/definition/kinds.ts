@@ -15,7 +15,7 @@ import {
 } from '../../fields/index.js';
 import type { Fail } from '../options/checks.js';
 import type { AnyCrudOptions } from '../options/crud-options.js';
-import { constantOf, defaultOf, isDeclared } from './schema-paths.js';
+import { constantOf, defaultOf, isDeclared } from '../schema/schema-paths.js';
 
 /** Name of the field that says of which kind a record is. Mongoose calls it the discriminator key. */
 export const KIND = 'kind';

@@ -6,7 +6,7 @@ import type { AnyCrudOptions, CrudOutput, CrudOutputFunction } from '../options/
 import type { Presented } from '../options/records.js';
 import type { CrudDefinition } from './crud-definition.js';
 import { hiddenFrom } from './field-rules.js';
-import { isWithin, nodesOf, type SchemaNode, topOf } from './schema-paths.js';
+import { isWithin, nodesOf, type SchemaNode, topOf } from '../schema/schema-paths.js';
 
 /**
  * Returns a stored value in the form that JSON should carry: identifiers, decimals and 64-bit integers as

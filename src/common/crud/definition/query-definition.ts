@@ -3,12 +3,28 @@ import { fieldAt, type JsonSchema, parseTimestamp, schemaOf as entitySchemaOf } 
 import { isObjectId, OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import { fieldSets } from '../../tenancy/index.js';
 import { failIf } from '../options/checks.js';
-import type { FilterKind } from '../query/list-query.js';
 import { type SearchDefinition, searchDefinition } from '../search/words.js';
-import { isDeclared, isHidden, isInMap, listsOn, schemaOf, topOf, valueTypeAt } from './schema-paths.js';
+import {
+  isDeclared,
+  isHidden,
+  isInMap,
+  listsOn,
+  schemaOf,
+  topOf,
+  valueTypeAt,
+} from '../schema/schema-paths.js';
 import type { CrudDefinition, ReferenceDefinition } from './crud-definition.js';
 import { KIND } from './kinds.js';
 import { showsStored } from './output.js';
+
+/** The kinds of fields that a query can filter by. */
+export type FilterKind = 'string' | 'number' | 'timestamp' | 'boolean' | 'identifier' | 'enum';
+
+/** Bounds of the paging parameters. Unit: records. */
+export const PAGE_LIMITS = {
+  offset: { minimum: 0, default: 0 },
+  limit: { minimum: 1, maximum: 100, default: 20 },
+} as const;
 
 /** A key of an order: the path of a field, and the direction. */
 export interface SortKey {

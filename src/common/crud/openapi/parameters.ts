@@ -4,13 +4,12 @@ import { type FieldDescription, type JsonSchema, nullable } from '../../fields/i
 import { OBJECT_ID_INPUT_PATTERN } from '../../ids/index.js';
 import { ARCHIVED } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { type FilterField, NEWEST_FIRST } from '../definition/query-definition.js';
+import { type FilterField, NEWEST_FIRST, PAGE_LIMITS } from '../definition/query-definition.js';
 import {
   BODY_LIMITS,
   COUNT_MODES,
   type Operator,
   OPERATORS,
-  PAGE_LIMITS,
   QUERY_LIMITS,
   type ReadKind,
 } from '../query/list-query.js';

@@ -3,7 +3,7 @@ import type { Schema } from 'mongoose';
 import { apiOptionsOf, fieldAt, fieldsOf, type JsonSchema } from '../../fields/index.js';
 import { OBJECT_ID_PATTERN } from '../../ids/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { constantOf, nodesOf, type SchemaNode, type SchemaNodes } from '../definition/schema-paths.js';
+import { constantOf, nodesOf, type SchemaNode, type SchemaNodes } from '../schema/schema-paths.js';
 import { isAccessor } from '../definition/output.js';
 
 /** An identifier, as every response contains it. */

@@ -19,7 +19,7 @@ import { bulkResponse } from '../batch/carry-out.js';
 import { importLines } from '../batch/import-lines.js';
 import { CurrentItems, type Items } from '../batch/items.js';
 import type { BulkRequest } from '../batch/operation.js';
-import { getCrudServiceToken } from '../crud.tokens.js';
+import { getCrudServiceToken } from '../options/crud.tokens.js';
 import { CrudDefinition } from '../definition/crud-definition.js';
 import { BATCH_HANDLERS, type CrudOptions, HANDLERS } from '../options/crud-options.js';
 import type { Changes, Stored } from '../options/records.js';

@@ -1,10 +1,10 @@
 import { errorMessages } from '../../errors/index.js';
 import { CrudDefinition } from '../definition/crud-definition.js';
 import { type FilterField, filterFieldOf } from '../definition/query-definition.js';
-import { valueTypeAt } from '../definition/schema-paths.js';
+import { valueTypeAt } from '../schema/schema-paths.js';
 import type { AnyCrudOptions } from '../options/crud-options.js';
 import { searchPredicates } from '../search/search.js';
-import type { StoreFilter } from '../store/store-types.js';
+import type { StoreFilter } from '../schema/store-types.js';
 import { exactly } from '../store/shared-reads.js';
 import {
   BODY_LIMITS,

@@ -1,10 +1,7 @@
 import type { Archived } from '../definition/archive.js';
 import type { ReferenceDefinition } from '../definition/crud-definition.js';
-import type { FilterField, Order } from '../definition/query-definition.js';
+import type { FilterField, FilterKind, Order } from '../definition/query-definition.js';
 import type { Search } from '../search/search.js';
-
-/** The kinds of fields that a query can filter by. */
-export type FilterKind = 'string' | 'number' | 'timestamp' | 'boolean' | 'identifier' | 'enum';
 
 /** The operators of each kind of field. `field=value` is short for `field[eq]=value`. */
 export const OPERATORS = {
@@ -34,12 +31,6 @@ export const PARAMETERS: Readonly<Record<ReadKind, readonly string[]>> = {
   count: ['q', 'archived'],
   get: ['fields', 'expand', 'archived'],
 };
-
-/** Bounds of the paging parameters. Unit: records. */
-export const PAGE_LIMITS = {
-  offset: { minimum: 0, default: 0 },
-  limit: { minimum: 1, maximum: 100, default: 20 },
-} as const;
 
 /** One condition of a filter, with values of the store's types. */
 export interface Condition {

@@ -5,7 +5,7 @@ import { errorMessages, toPointer, ValidationError } from '../../errors/index.js
 import type { QueryParameters } from '../../http/index.js';
 import type { Order, SortKey } from '../definition/query-definition.js';
 import type { Stored } from '../options/records.js';
-import { type StoreFilter, valueAt } from '../store/store-types.js';
+import { type StoreFilter, valueAt } from '../schema/store-types.js';
 import { copyOf } from '../store/shared-reads.js';
 import type { PageQuery } from './list-query.js';
 

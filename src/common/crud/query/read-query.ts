@@ -3,18 +3,11 @@ import { errorMessages, ValidationError, type Violation } from '../../errors/ind
 import { splitList } from '../../fields/index.js';
 import { ARCHIVED, asksForArchived } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { type Offered, SCALARS } from '../definition/query-definition.js';
-import { topOf } from '../definition/schema-paths.js';
+import { type Offered, PAGE_LIMITS, SCALARS } from '../definition/query-definition.js';
+import { topOf } from '../schema/schema-paths.js';
 import { readSearch } from '../search/search.js';
 import { ConditionReader } from './conditions.js';
-import {
-  COUNT_MODES,
-  type ListQuery,
-  PAGE_LIMITS,
-  type PageQuery,
-  PARAMETERS,
-  type ReadKind,
-} from './list-query.js';
+import { COUNT_MODES, type ListQuery, type PageQuery, PARAMETERS, type ReadKind } from './list-query.js';
 
 /** Names of the parameters that a kind of read accepts, besides filters. */
 export function parametersOf(kind: ReadKind, definition: CrudDefinition): readonly string[] {

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../errors/index.js';
 import type { BatchBody } from '../../http/index.js';
 import type { IsolationFields } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
-import { isHidden } from '../definition/schema-paths.js';
+import { isHidden } from '../schema/schema-paths.js';
 import type { CrudAction, CrudBatchHandler, CrudHandler } from '../options/crud-options.js';
 import type { ReadKind } from '../query/list-query.js';
 

@@ -10,8 +10,9 @@ import {
   withDeadline,
 } from '../../database/index.js';
 import { errorMessages, IndexUnavailableError } from '../../errors/index.js';
-import { withOneList } from '../definition/indexes.js';
-import { RecordWords, type SearchDefinition, WORDS } from './words.js';
+import { withOneList } from '../schema/schema-paths.js';
+import { RecordWords, type SearchDefinition } from './words.js';
+import { WORDS } from '../schema/store-types.js';
 
 /** The schema of a model whose records carry the words of their searched fields, hidden and indexed. */
 export function searchable(schema: Schema, search: SearchDefinition | undefined): Schema {

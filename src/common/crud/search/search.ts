@@ -1,5 +1,5 @@
 import { errorMessages } from '../../errors/index.js';
-import type { StoreFilter } from '../store/store-types.js';
+import type { StoreFilter } from '../schema/store-types.js';
 import { keyOf, needsText, type SearchDefinition, type SearchTerm, textOf, wordsOf } from './words.js';
 
 /** Maximum length of a search. Unit: characters (Unicode code points). */

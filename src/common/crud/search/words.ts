@@ -1,11 +1,8 @@
+import { type StoreChange, WORDS } from '../schema/store-types.js';
 import type { Schema, SchemaType } from 'mongoose';
 import { createHash } from 'node:crypto';
 import { errorMessages, toPointer, ValidationError } from '../../errors/index.js';
-import { isWithin } from '../definition/schema-paths.js';
-import type { StoreChange } from '../store/store-types.js';
-
-/** Hidden member of a record that holds the words of its searched fields. Only the store knows it. */
-export const WORDS = '_words';
+import { isWithin } from '../schema/schema-paths.js';
 
 /** Increased when words are made or stored differently, so that the words of every record are made again. */
 const FORMAT = 1;

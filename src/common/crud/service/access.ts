@@ -20,12 +20,12 @@ import {
 import type { Archived } from '../definition/archive.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { SCALARS } from '../definition/query-definition.js';
-import { entryTypeOf } from '../definition/schema-paths.js';
+import { entryTypeOf } from '../schema/schema-paths.js';
 import { plain } from '../definition/output.js';
 import type { CrudAction } from '../options/crud-options.js';
 import { predicatesOf } from '../query/conditions.js';
 import type { ListQuery, ReadQuery } from '../query/list-query.js';
-import type { Fields, StoreFilter } from '../store/store-types.js';
+import type { Fields, StoreFilter } from '../schema/store-types.js';
 
 /** Makes every predicate of a resource. No other code turns a scope into a filter. */
 export class Access {

@@ -13,8 +13,8 @@ import { isLeftToCode } from '../definition/check-fields.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { KIND, type Kinds } from '../definition/kinds.js';
 import { plain } from '../definition/output.js';
-import { defaultOf, nodesOf, type SchemaNodes } from '../definition/schema-paths.js';
-import type { Fields, StoreChange } from '../store/store-types.js';
+import { defaultOf, nodesOf, type SchemaNodes } from '../schema/schema-paths.js';
+import type { Fields, StoreChange } from '../schema/store-types.js';
 import { type Access, isIsolatedBy } from './access.js';
 
 export function changedValues(before: Readonly<Fields>, after: Readonly<Fields>): Fields {

@@ -9,7 +9,7 @@ import { KIND } from '../definition/kinds.js';
 import type { CrudHooks } from '../options/crud-hooks.js';
 import type { SearchIndex } from '../search/search-index.js';
 import type { CrudStore } from '../store/crud.store.js';
-import type { StoreFilter } from '../store/store-types.js';
+import type { StoreFilter } from '../schema/store-types.js';
 import { fieldAt, type InputReader } from '../../fields/index.js';
 import { ACTIONS, type CrudAction } from '../options/crud-options.js';
 import { checkReferred } from '../definition/query-definition.js';

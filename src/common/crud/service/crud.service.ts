@@ -2,7 +2,7 @@ import { Inject, type Type } from '@nestjs/common';
 import type { Types } from 'mongoose';
 import { PreconditionFailedError, RecordNotFoundError } from '../../errors/index.js';
 import type { TenantScope } from '../../tenancy/index.js';
-import { getCrudResourceToken } from '../crud.tokens.js';
+import { getCrudResourceToken } from '../options/crud.tokens.js';
 import type { ArchiveDefinition } from '../definition/archive.js';
 import { type InputReader, isChecked } from '../../fields/index.js';
 import { requiredTags, withTags } from '../definition/entity-tags.js';
@@ -13,7 +13,7 @@ import type { CreateValues, Presented, Stored, UpdateValues } from '../options/r
 import type { ListQuery, PageQuery, ReadQuery, Where } from '../query/list-query.js';
 import type { Page } from '../query/pages.js';
 import type { CrudStore } from '../store/crud.store.js';
-import type { AggregationStage, Fields, StoreChange, StoreFilter } from '../store/store-types.js';
+import type { AggregationStage, Fields, StoreChange, StoreFilter } from '../schema/store-types.js';
 import { objectId } from './access.js';
 import type { CrudResource } from './crud-resource.js';
 import { readOf, readPage, rejectForeign, rejectSlow } from './reads.js';

@@ -5,8 +5,8 @@ import { isPlainObject } from '../../fields/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import { plain } from '../definition/output.js';
 import type { Stored } from '../options/records.js';
-import { applyChange, type Fields, type StoreChange } from '../store/store-types.js';
-import { eachHidden, entryTypeOf, isHiddenType, isWithin, schemaOf } from '../definition/schema-paths.js';
+import { applyChange, type Fields, type StoreChange } from '../schema/store-types.js';
+import { eachHidden, entryTypeOf, isHiddenType, isWithin, schemaOf } from '../schema/schema-paths.js';
 import { isIsolatedBy } from './access.js';
 
 /** A hook that edits the visible part of a record. */

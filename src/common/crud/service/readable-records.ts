@@ -10,7 +10,7 @@ import type { Referred } from '../definition/query-definition.js';
 import type { Stored } from '../options/records.js';
 import { predicatesOf } from '../query/conditions.js';
 import type { Condition, Where } from '../query/list-query.js';
-import type { Fields, StoreFilter } from '../store/store-types.js';
+import type { Fields, StoreFilter } from '../schema/store-types.js';
 import type { CrudResource, Resources } from './crud-resource.js';
 
 type Records = readonly Stored<object>[];

@@ -14,7 +14,7 @@ import {
 } from '../query/pages.js';
 import type { CountMode, ListQuery, PageQuery } from '../query/list-query.js';
 import type { CrudStore } from '../store/crud.store.js';
-import type { StoreFilter, StoreRead } from '../store/store-types.js';
+import type { StoreFilter, StoreRead } from '../schema/store-types.js';
 import type { CrudResource } from './crud-resource.js';
 
 /** Records of a page, and the positions that the next and the previous page begin behind. */

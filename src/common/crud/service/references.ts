@@ -14,7 +14,7 @@ import { type TenantScope, unrestrictedScope } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { CrudAction } from '../options/crud-options.js';
 import type { Stored } from '../options/records.js';
-import type { Fields, StoreFilter } from '../store/store-types.js';
+import type { Fields, StoreFilter } from '../schema/store-types.js';
 import type { Hold, Holding } from '../store/reference-holds.js';
 import type { CrudResource, Resources } from './crud-resource.js';
 import { isRejection, type Place, placesIn, readableRecords } from './readable-records.js';

@@ -6,7 +6,7 @@ import type { AuditTrail } from '../audit/audit-trail.js';
 import type { UpdateAction } from '../options/crud-hooks.js';
 import type { CrudAction, HookName } from '../options/crud-options.js';
 import type { Changes, Stored } from '../options/records.js';
-import { allOf, type Fields, type StoreChange, type StoreFilter, valueAt } from '../store/store-types.js';
+import { allOf, type Fields, type StoreChange, type StoreFilter, valueAt } from '../schema/store-types.js';
 import { deletionIdOf, entryOf, eventOf, type OutboxEntry } from '../store/outbox.js';
 import {
   changedValues,

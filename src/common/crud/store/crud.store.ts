@@ -2,19 +2,22 @@ import { type Model, type mongo, type PipelineStage, Types } from 'mongoose';
 import { Batches, CALL_DEADLINE_MS, type Database, singleFlight } from '../../database/index.js';
 import { WriteConflictError } from '../../errors/index.js';
 import type { Stored } from '../options/records.js';
-import { RecordWords, type SearchDefinition, type StoredWords, WORDS } from '../search/words.js';
+import { RecordWords, type SearchDefinition, type StoredWords } from '../search/words.js';
 import {
   type AggregationStage,
   allOf,
   applyChange,
   type Fields,
+  HOLDS,
+  OUTBOX,
   type StoreChange,
   type StoreFilter,
   type StoreRead,
   type Updated,
-} from './store-types.js';
-import { eachHidden, hasMaps, hasMiddleware, hidesFields } from '../definition/schema-paths.js';
-import { OUTBOX, type Outbox, type OutboxEntry } from './outbox.js';
+  WORDS,
+} from '../schema/store-types.js';
+import { eachHidden, hasMaps, hasMiddleware, hidesFields } from '../schema/schema-paths.js';
+import { type Outbox, type OutboxEntry } from './outbox.js';
 import {
   filtered,
   kindOf,
@@ -23,7 +26,7 @@ import {
   type SharedLookups,
   sharedLookups,
 } from './shared-reads.js';
-import { type Holding, HOLDS, ReferenceHolds } from './reference-holds.js';
+import { type Holding, ReferenceHolds } from './reference-holds.js';
 import { checkMapNames, schemaRejection } from './schema-rejection.js';
 import {
   differing,

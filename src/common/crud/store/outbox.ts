@@ -1,3 +1,4 @@
+import { type Fields, OUTBOX } from '../schema/store-types.js';
 import { createHash } from 'node:crypto';
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import type { ModelDefinition } from '@nestjs/mongoose';
@@ -8,10 +9,6 @@ import type { EntityEvent, WriteAction } from '../../events/index.js';
 import { ANONYMOUS, currentTenant, type TenantContext } from '../../tenancy/index.js';
 import type { CrudDefinition } from '../definition/crud-definition.js';
 import type { EventsDefinition } from '../definition/events.js';
-import type { Fields } from './store-types.js';
-
-/** Hidden member of a record that holds the events of its writes until they are settled. Only the store knows it. */
-export const OUTBOX = '_outbox';
 
 /** Index that finds pending events. Sparse, so that records without any are not in it. */
 const PENDING = `${OUTBOX}._id`;

@@ -1,10 +1,7 @@
+import { type Fields, HOLDS, type StoreFilter } from '../schema/store-types.js';
 import { type Model, Types } from 'mongoose';
 import { Batches, type Database } from '../../database/index.js';
-import type { Fields, StoreFilter } from './store-types.js';
 import { exactly } from './shared-reads.js';
-
-/** Hidden member of a record that others refer to: how many commands have held it, and what holds it now. */
-export const HOLDS = '_holds';
 
 /** How long a hold of a process that has ended lasts, so that clocks may differ by seconds. Unit: milliseconds. */
 const HOLD_MS = 30_000;

@@ -8,7 +8,7 @@ import {
 } from '../../database/index.js';
 import { isPlainObject } from '../../fields/index.js';
 import type { Stored } from '../options/records.js';
-import { allOf, type Fields, type StoreFilter, type StoreRead } from './store-types.js';
+import { allOf, type Fields, type StoreFilter, type StoreRead } from '../schema/store-types.js';
 
 const { deserialize, serialize } = mongo.BSON;
 

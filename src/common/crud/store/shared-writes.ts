@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { type HydratedDocument, type Model, mongo, type Schema, type SchemaType, Types } from 'mongoose';
 import { Batches, type BatchKind, CALL_DEADLINE_MS, type Database } from '../../database/index.js';
-import { type Fields, type StoreChange, type StoreFilter, valueAt } from './store-types.js';
+import { type Fields, type StoreChange, type StoreFilter, valueAt } from '../schema/store-types.js';
 import { filtered } from './shared-reads.js';
 import { plain } from '../definition/output.js';
-import { entryTypeOf, hasMiddleware, hasOwnValidators } from '../definition/schema-paths.js';
+import { entryTypeOf, hasMiddleware, hasOwnValidators } from '../schema/schema-paths.js';
 
 /** Maximum number of writes that one command carries out. Unit: writes. */
 const MAX_BATCH = 1_000;

@@ -1,7 +1,7 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { CrudModule, type CrudOverrides } from '../crud.module.js';
-import { getCrudServiceToken } from '../crud.tokens.js';
+import { getCrudServiceToken } from '../options/crud.tokens.js';
 import type { CrudOptions } from '../options/crud-options.js';
 import type { CrudService } from '../service/crud.service.js';
 import { Outboxes } from '../store/outbox.js';

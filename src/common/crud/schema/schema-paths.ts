@@ -219,3 +219,13 @@ function schemasIn(schema: Schema, seen = new Set<Schema>()): Schema[] {
   seen.add(schema);
   return [schema, ...schema.childSchemas.flatMap((child) => schemasIn(child.schema, seen))];
 }
+
+/** The keys of an index without lists, except for one. @param list path of that one. @default the first one */
+export function withOneList(
+  schema: Schema,
+  keys: Record<string, 1 | -1>,
+  list = Object.keys(keys).find((path) => listsOn(schema, path).length > 0),
+): Record<string, 1 | -1> {
+  const fits = (path: string) => path === list || listsOn(schema, path).length === 0;
+  return Object.fromEntries(Object.entries(keys).filter(([path]) => fits(path)));
+}

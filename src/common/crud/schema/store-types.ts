@@ -8,6 +8,15 @@ export type StoreFilter = Readonly<Record<string, unknown>>;
 /** A stage of an aggregation, such as `{ $group: { _id: '$month', total: { $sum: '$amount' } } }`. */
 export type AggregationStage = Readonly<Record<`$${string}`, unknown>>;
 
+/** Hidden member of a record that holds the words of its searched fields. Only the store knows it. */
+export const WORDS = '_words';
+
+/** Hidden member of a record that holds the events of its writes until they are settled. Only the store knows it. */
+export const OUTBOX = '_outbox';
+
+/** Hidden member of a record that others refer to: how many commands have held it, and what holds it now. */
+export const HOLDS = '_holds';
+
 /** Adds a condition to a filter, next to its members. */
 export function allOf(filter: StoreFilter, condition: StoreFilter): StoreFilter {
   return { ...filter, $and: [...((filter.$and as StoreFilter[] | undefined) ?? []), condition] };
