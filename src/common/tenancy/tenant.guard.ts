@@ -43,8 +43,10 @@ export function applyScope(request: HttpRequest, fields: IsolationFields): Tenan
   const values = scope.valuesOf(fields);
   // Callers whom the application identifies do not share the limits of their address.
   const identity = Object.keys(fields).filter((field) => fields[field]?.identifies && field in values);
-  const client = JSON.stringify(identity.map((field) => values[field]));
-  if (identity.length > 0) request.crudOwner = { group: client, client };
+  if (identity.length > 0) {
+    const client = JSON.stringify(identity.map((field) => values[field]));
+    request.crudOwner = { group: client, client };
+  }
   context.scope = scope;
   return scope;
 }

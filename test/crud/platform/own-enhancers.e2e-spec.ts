@@ -111,7 +111,6 @@ class OwnModule implements NestModule {
   }
 }
 
-/** An application with a resource, whose routes follow those of the application's own. */
 function makeMemos(adapter = new ExpressAdapter()) {
   const root = CrudModule.forRoot({ database: { uri: freshDatabaseUri() } });
   const own = { module: OwnModule, controllers: [Lookalikes] };
